@@ -1,0 +1,151 @@
+"""A verdict is what one judge said of one step under one rubric: an answer per criterion, with evidence and reason."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from stepjudge.rubric import AnswerWord
+from stepjudge.value import JsonObject, Value
+
+Cause = Literal[
+    "rule_unknown",  # the offline rules cannot know
+    "judge_unsure",  # the judge itself answered undetermined
+    "evidence_unseen",  # it said so of a step of which something was cut or is not text
+    "contradiction",  # answers that exclude each other, also after a re-ask
+    "malformed_reply",  # no readable reply, also after a re-ask
+    "truncated_reply",  # the reply hit its length limit
+    "refusal",  # the model declined
+    "content_filter",  # the provider withheld the reply
+    "context_too_long",  # the prompt does not fit the model's window
+    "provider",  # the provider failed, also after retries
+    "rejected",  # the provider will never accept this request: key, model name, parameters
+    "budget",  # the cost limit was reached
+]
+
+PASSING: frozenset[Cause] = frozenset({"malformed_reply", "truncated_reply", "provider", "rejected", "budget"})
+"""Causes that may be gone at the next attempt: such a verdict is not remembered by the cache."""
+
+
+class Evidence(Value):
+    """A verbatim quote and where it stands, such as `s3.c1.result`."""
+
+    place: str
+    quote: str
+
+
+class Answer(Value):
+    """One answer to one criterion, of a call or of the step."""
+
+    criterion: str
+    call: int | None = None
+    """Number of the call in the step, from 1; null when the answer is of the whole step or its message."""
+    answer: AnswerWord
+    reason: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    settled_by: Literal["facts", "judge"] = "judge"
+    rule: str | None = None
+    """Which fact or rule settled it, when no model did."""
+    cause: Cause | None = None
+    """Why there is no answer; set exactly when the answer is `undetermined`."""
+    ungrounded: bool = False
+    """Whether a quote does not stand where the judge said, or none was given."""
+    fixes: tuple[int, ...] = ()
+    """Earlier steps that a recovery corrects."""
+    confidence: float | None = Field(default=None, ge=0, le=1)
+    """Probability that the model gave this answer rather than another; null where the provider does not tell."""
+
+
+class Fact(Value):
+    """Something about a step computed from the trace alone."""
+
+    name: str
+    call: int | None = None
+    detail: str = ""
+    settles: bool = False
+    """Whether the fact is definitional; all others are signals for the judge and the auditor."""
+
+
+class Cut(Value):
+    """A piece that was too long for the prompt: head and tail were shown, the middle was not."""
+
+    place: str
+    shown_head: int
+    shown_tail: int
+    length: int
+    """All in characters."""
+
+
+class Spent(Value):
+    """What getting a verdict took. Sums over all attempts; null where the provider did not say."""
+
+    model: str | None = None
+    """The model that the provider says it ran."""
+    requests: int = 0
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost_usd: float | None = 0.0
+    """Null when the model's price is not known."""
+    latency_s: float = 0.0
+
+
+class Verdict(Value):
+    """What one judge said of one step under one rubric."""
+
+    verdict_id: str
+    key: str
+    """Digest of everything that the verdict depends on."""
+    step: int
+    """Index of the step in its trace. Equal prefixes of two traces have equal indices, so verdicts can be shared."""
+    rubric: str
+    """Digest of the rubric."""
+    judge: str
+    """Name of the judge."""
+    answers: tuple[Answer, ...]
+    inherits_from: tuple[int, ...] = ()
+    """Earlier steps whose uncorrected error this step builds on. It does not change the step's own answers."""
+    facts: tuple[Fact, ...] = ()
+    cuts: tuple[Cut, ...] = ()
+    spent: Spent = Spent()
+
+    @property
+    def remembered(self) -> bool:
+        """Whether the verdict may be answered again: no answer is missing for a cause that may pass."""
+        return not any(answer.cause in PASSING for answer in self.answers)
+
+    @property
+    def undetermined(self) -> int:
+        """How many answers are undetermined."""
+        return sum(answer.answer == "undetermined" for answer in self.answers)
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """The criteria that were answered, in order."""
+        return tuple(dict.fromkeys(answer.criterion for answer in self.answers))
+
+    def of(self, criterion: str) -> tuple[Answer, ...]:
+        """The answers to one criterion: one per call, or one for the step."""
+        return tuple(answer for answer in self.answers if answer.criterion == criterion)
+
+
+class VerdictRecord(Value):
+    """A verdict as the ledger keeps it, with everything an auditor needs to check it."""
+
+    verdict: Verdict
+    rubric: str
+    """`name@version`."""
+    rubric_digest: str
+    judge: JsonObject
+    """The judge's specification: kind, model, endpoint, sampling parameters."""
+    judge_digest: str
+    prompt_version: str
+    prompt_digest: str | None
+    """Of the first prompt that was sent; null when no model was asked."""
+    state_digest: str
+    """Of the state before the step."""
+    step_digest: str
+    exchanges: tuple[JsonObject, ...] = ()
+    """Every request's outcome: raw reply or error, tokens, latency, what was wrong with it."""
+    created_at: str
+    """RFC 3339, UTC."""
+    service_version: str
