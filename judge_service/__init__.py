@@ -1,0 +1,1 @@
+"""The judge service applies versioned rubrics to every step of a trace and remembers every verdict."""

@@ -1,0 +1,76 @@
+"""A question is what a judge is asked about one step: the criteria that the facts left open, at the state at that point."""
+
+from dataclasses import dataclass, field, replace
+
+from stepjudge.rubric import Criterion, Rubric
+from stepjudge.trace import Step, Trace
+from stepjudge.value import JsonObject
+from stepjudge.verdict import Answer, Cause, Cut, Fact, Spent
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One criterion, of one call or of the whole step (or of the message, when the step has no calls)."""
+
+    criterion: Criterion
+    call: int | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """Everything a judge may know. It must look at no step of the trace after `index`."""
+
+    rubric: Rubric
+    trace: Trace
+    index: int
+    """The step in question, from 1."""
+    facts: tuple[Fact, ...]
+    """Facts of this step."""
+    asked: tuple[Asked, ...]
+
+    @property
+    def step(self) -> Step:
+        return self.trace.steps[self.index - 1]
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What a judge gave back: one answer for each thing asked, in that order, and how it came about."""
+
+    answers: tuple[Answer, ...]
+    inherits_from: tuple[int, ...] = ()
+    prompt_digest: str | None = None
+    cuts: tuple[Cut, ...] = ()
+    exchanges: tuple[JsonObject, ...] = ()
+    spent: Spent = field(default_factory=Spent)
+
+
+def things_to_ask(rubric: Rubric, step: Step) -> tuple[Asked, ...]:
+    """Every criterion at every unit it applies to, before any fact is looked at."""
+    asked: list[Asked] = []
+    for criterion in rubric.criteria:
+        if criterion.unit == "call" and step.calls:
+            asked += [Asked(criterion, number) for number in range(1, len(step.calls) + 1)]
+        else:
+            asked.append(Asked(criterion))
+    return tuple(asked)
+
+
+def alone(question: Question) -> tuple[Question, ...]:
+    """The question whole, or one per criterion where the rubric wants each asked alone."""
+    if question.rubric.ask == "step" or not question.asked:
+        return (question,)
+    names = dict.fromkeys(item.criterion.name for item in question.asked)
+    return tuple(
+        replace(question, asked=tuple(item for item in question.asked if item.criterion.name == name)) for name in names
+    )
+
+
+def requests(question: Question) -> int:
+    """How many model calls the question takes."""
+    return len(alone(question))
+
+
+def undetermined(asked: Asked, cause: Cause, reason: str) -> Answer:
+    """No answer, and why."""
+    return Answer(criterion=asked.criterion.name, call=asked.call, answer="undetermined", cause=cause, reason=reason)
