@@ -1,0 +1,282 @@
+"""A client asks a judge service: over HTTP, or an embedded one in this process. Same contract, same errors."""
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
+from functools import partial
+from types import TracebackType
+from typing import Any, Self, TypedDict, TypeVar, Unpack
+
+import anyio
+import httpx2
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from pydantic import TypeAdapter, ValidationError
+
+from stepjudge.contract import (
+    Audit,
+    Broken,
+    Estimate,
+    Event,
+    Finished,
+    JudgeCard,
+    RubricRef,
+    Scorecard,
+    Scored,
+    ScoreRequest,
+    VerdictPage,
+)
+from stepjudge.errors import JudgeRefused, JudgeUnreachable, Problem
+from stepjudge.grouping import Grouping
+from stepjudge.inprocess import InProcessTransport
+from stepjudge.rubric import Rubric
+from stepjudge.trace import Trace
+from stepjudge.value import Value
+
+T = TypeVar("T")
+V = TypeVar("V", bound=Value)
+Document = Trace | dict[str, Any] | list[Any]
+"""A trace, or the JSON of one in any format that is read."""
+
+
+class ScoreOptions(TypedDict, total=False):
+    """What may be said about a scoring: the fields of ScoreRequest beside the trace."""
+
+    format: str | None
+    rubric: str | Rubric
+    judge: str | None
+    steps: str | None
+    group: Grouping
+    max_cost_usd: float | None
+    fresh: bool
+
+
+OnStep = Callable[[Scored], None]
+
+_EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+_EMBEDDED = "http://stepjudge.embedded"
+
+
+class AsyncJudgeClient:
+    """Asks a judge service. Use it as an async context manager.
+
+    Methods raise JudgeUnreachable when there is no answer, and JudgeRefused, which carries the problem, when the
+    service declines. A step that could not be judged is neither: its answers are `undetermined`.
+    """
+
+    def __init__(self, url: str, *, api_key: str | None = None, timeout_s: float = 3_600.0) -> None:
+        self._open: Callable[[], AbstractAsyncContextManager[httpx2.AsyncClient]] = partial(
+            _over_http, url, api_key, timeout_s
+        )
+        self._stack = AsyncExitStack()
+
+    @classmethod
+    def embedded(cls, **settings: Any) -> Self:
+        """A service inside this process, without a socket. Needs `stepjudge[service]`.
+
+        Keywords are settings of the service, such as `data_dir`, `judge`, `api_base`; the environment's
+        `STEPJUDGE_…` variables hold for the rest.
+        """
+        client = cls(_EMBEDDED)
+        client._open = partial(_embedded, settings)
+        return client
+
+    async def __aenter__(self) -> Self:
+        self._http = await self._stack.enter_async_context(self._open())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.__aexit__(kind, error, trace)
+
+    async def score(
+        self, trace: Document, *, on_step: OnStep | None = None, **options: Unpack[ScoreOptions]
+    ) -> Scorecard:
+        """Score the steps of one trace. `on_step` is called with each verdict as it lands."""
+        body = _request(trace, options)
+        if on_step is None:
+            return await self._post("/v1/score", body, Scorecard)
+        async for event in self._events(body):
+            match event:
+                case Scored():
+                    on_step(event)
+                case Finished():
+                    return event.scorecard
+                case Broken():
+                    raise JudgeRefused(event.problem)
+        raise JudgeUnreachable("the service stopped answering before the scorecard")
+
+    async def estimate(self, trace: Document, **options: Unpack[ScoreOptions]) -> Estimate:
+        """What scoring would take. Spends nothing."""
+        return await self._post("/v1/estimate", _request(trace, options), Estimate)
+
+    async def audit(self, verdict_id: str) -> Audit:
+        """Everything about one verdict, with its prompt rendered again."""
+        return Audit.model_validate_json(await self._get(f"/v1/verdicts/{verdict_id}"))
+
+    async def verdicts(self, *, cursor: str | None = None, limit: int = 50) -> VerdictPage:
+        """A page of verdicts, newest first."""
+        parameters = {"limit": str(limit)} | ({"cursor": cursor} if cursor else {})
+        return VerdictPage.model_validate_json(await self._get("/v1/verdicts", parameters))
+
+    async def rubrics(self) -> tuple[RubricRef, ...]:
+        return TypeAdapter(tuple[RubricRef, ...]).validate_json(await self._get("/v1/rubrics"))
+
+    async def rubric(self, reference: str) -> Rubric:
+        return Rubric.model_validate_json(await self._get(f"/v1/rubrics/{reference}"))
+
+    async def judges(self) -> tuple[JudgeCard, ...]:
+        return TypeAdapter(tuple[JudgeCard, ...]).validate_json(await self._get("/v1/judges"))
+
+    async def _post(self, path: str, body: ScoreRequest, answer: type[V]) -> V:
+        response = await self._sent(self._http.build_request("POST", path, **_json(body)))
+        try:
+            return answer.model_validate_json(response.content)
+        except ValidationError as error:
+            raise JudgeUnreachable(f"what answers at {self._http.base_url} is no judge service: {error}") from error
+
+    async def _get(self, path: str, parameters: Mapping[str, str] | None = None) -> bytes:
+        return (await self._sent(self._http.build_request("GET", path, params=parameters))).content
+
+    async def _sent(self, request: httpx2.Request) -> httpx2.Response:
+        try:
+            response = await self._http.send(request)
+        except httpx2.TransportError as error:
+            raise _unreachable(error, self._http) from error
+        if response.is_error:
+            raise JudgeRefused(_problem(response))
+        return response
+
+    async def _events(self, body: ScoreRequest) -> AsyncIterator[Event]:
+        headers = {"accept": "application/x-ndjson"}
+        try:
+            async with self._http.stream("POST", "/v1/score", **_json(body, headers)) as response:
+                if response.is_error:
+                    await response.aread()
+                    raise JudgeRefused(_problem(response))
+                async for line in response.aiter_lines():
+                    yield _EVENT.validate_json(line)
+        except httpx2.TransportError as error:
+            raise _unreachable(error, self._http) from error
+
+
+class JudgeClient:
+    """The same, for callers without an event loop: it runs one in a thread of its own. Use it as a context manager."""
+
+    def __init__(self, url: str, *, api_key: str | None = None, timeout_s: float = 3_600.0) -> None:
+        self._client = AsyncJudgeClient(url, api_key=api_key, timeout_s=timeout_s)
+        self._stack = ExitStack()
+
+    @classmethod
+    def embedded(cls, **settings: Any) -> Self:
+        """A service inside this process, without a socket. See AsyncJudgeClient.embedded."""
+        client = cls(_EMBEDDED)
+        client._client = AsyncJudgeClient.embedded(**settings)
+        return client
+
+    def __enter__(self) -> Self:
+        self._portal: BlockingPortal = self._stack.enter_context(start_blocking_portal())
+        self._stack.enter_context(self._portal.wrap_async_context_manager(self._client))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def score(self, trace: Document, *, on_step: OnStep | None = None, **options: Unpack[ScoreOptions]) -> Scorecard:
+        """Score the steps of one trace. `on_step` is called, from another thread, with each verdict as it lands."""
+        return self._run(partial(self._client.score, trace, on_step=on_step, **options))
+
+    def estimate(self, trace: Document, **options: Unpack[ScoreOptions]) -> Estimate:
+        """What scoring would take. Spends nothing."""
+        return self._run(partial(self._client.estimate, trace, **options))
+
+    def audit(self, verdict_id: str) -> Audit:
+        """Everything about one verdict, with its prompt rendered again."""
+        return self._run(partial(self._client.audit, verdict_id))
+
+    def verdicts(self, *, cursor: str | None = None, limit: int = 50) -> VerdictPage:
+        """A page of verdicts, newest first."""
+        return self._run(partial(self._client.verdicts, cursor=cursor, limit=limit))
+
+    def all_verdicts(self) -> Iterator[VerdictPage]:
+        """Every page of verdicts."""
+        cursor: str | None = None
+        while True:
+            page = self.verdicts(cursor=cursor, limit=500)
+            yield page
+            if (cursor := page.next_cursor) is None:
+                return
+
+    def rubrics(self) -> tuple[RubricRef, ...]:
+        return self._run(self._client.rubrics)
+
+    def rubric(self, reference: str) -> Rubric:
+        return self._run(partial(self._client.rubric, reference))
+
+    def judges(self) -> tuple[JudgeCard, ...]:
+        return self._run(self._client.judges)
+
+    def _run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        return self._portal.call(work)
+
+
+@asynccontextmanager
+async def _over_http(url: str, api_key: str | None, timeout_s: float) -> AsyncGenerator[httpx2.AsyncClient]:
+    headers = {"authorization": f"Bearer {api_key}"} if api_key else {}
+    timeout = httpx2.Timeout(timeout_s, connect=10.0)
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=64)
+    async with httpx2.AsyncClient(base_url=url, headers=headers, timeout=timeout, limits=limits) as http:
+        yield http
+
+
+@asynccontextmanager
+async def _embedded(settings: Mapping[str, Any]) -> AsyncGenerator[httpx2.AsyncClient]:
+    try:
+        from judge_service.app import create_app
+        from judge_service.settings import Settings
+    except ModuleNotFoundError as error:
+        raise JudgeUnreachable(
+            f"the embedded service needs more packages ({error.name}): pip install 'stepjudge[service]'"
+        ) from error
+    # in one's own process there is nobody to protect from: any model may be named, and no key is asked for
+    chosen: dict[str, Any] = {"any_model": True, "api_keys": {}, **settings}
+    app = create_app(Settings(**chosen))
+    raised: BaseException | None = None
+    async with app.router.lifespan_context(app) as state, anyio.create_task_group() as group:
+        transport = InProcessTransport(app, dict(state or {}), group)
+        async with httpx2.AsyncClient(base_url=_EMBEDDED, transport=transport, timeout=None) as http:
+            try:
+                yield http
+            except (Exception, SystemExit, KeyboardInterrupt) as error:
+                # the caller's own: a task group would wrap it, and the caller's `except` would miss it
+                raised = error
+        group.cancel_scope.cancel()
+    if raised is not None:
+        raise raised
+
+
+def _request(trace: Document, options: ScoreOptions) -> ScoreRequest:
+    if isinstance(trace, Trace):
+        own = {**options, "format": "stepjudge"}
+        return ScoreRequest.model_validate({"trace": trace.model_dump(mode="json", exclude_defaults=True), **own})
+    return ScoreRequest.model_validate({"trace": trace, **options})
+
+
+def _json(body: ScoreRequest, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The request's body. The trace goes as it came: a lone surrogate in it travels escaped."""
+    document = {**body.model_dump(mode="json", exclude={"trace"}), "trace": body.trace}
+    return {"content": json.dumps(document), "headers": {"content-type": "application/json", **(headers or {})}}
+
+
+def _problem(response: httpx2.Response) -> Problem:
+    """The problem in the answer; one is made up when a proxy, or the limit on bodies, answered without one."""
+    try:
+        return Problem.model_validate_json(response.content)
+    except ValidationError:
+        return Problem(title=response.reason_phrase or "Error", status=response.status_code, detail=response.text[:500])
+
+
+def _unreachable(error: httpx2.TransportError, http: httpx2.AsyncClient) -> JudgeUnreachable:
+    return JudgeUnreachable(f"no answer from {http.base_url}: {error or type(error).__name__}")

@@ -1,0 +1,64 @@
+"""Every error of the service is a problem (RFC 9457): one shape, one media type, whoever raised it."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, cast
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+
+from judge_service.errors import JudgeError
+from stepjudge.errors import Problem
+from stepjudge.value import JsonObject
+
+MEDIA_TYPE = "application/problem+json"
+
+
+def problems(*errors: type[JudgeError]) -> dict[int | str, dict[str, Any]]:
+    """The `responses` of a route that may refuse in these ways. Any route may find the request not valid (422)."""
+    statuses = {error.status: error.title for error in errors}
+    common = {401: "Unauthorized", 403: "Forbidden", 413: "Content too large", 422: "The request is not valid"}
+    return {
+        status: {"description": title, "model": Problem, "content": {MEDIA_TYPE: {}}}
+        for status, title in {**common, **statuses}.items()
+    }
+
+
+def answer(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(problem.model_dump_json(), problem.status, headers=headers, media_type=MEDIA_TYPE)
+
+
+def install(app: FastAPI) -> None:
+    """Render our own errors, FastAPI's validation errors and Starlette's 404, 405 and the like."""
+    app.add_exception_handler(JudgeError, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+
+
+async def _refused(_request: Request, error: Exception) -> Response:
+    refused = cast(JudgeError, error)
+    headers = {"WWW-Authenticate": "Bearer"} if refused.status == 401 else None
+    return answer(refused.problem(), headers)
+
+
+async def _invalid(_request: Request, error: Exception) -> Response:
+    """Where and why, without the value itself: it may be megabytes, or a secret."""
+    errors = tuple(
+        cast(JsonObject, {"place": "/".join(map(str, item["loc"])), "fault": item["msg"]})
+        for item in cast(RequestValidationError, error).errors()[:50]
+    )
+    detail = "; ".join(f"{item['place']}: {item['fault']}" for item in errors[:3])
+    return answer(Problem(title="The request is not valid", status=422, detail=_clean(detail), errors=errors))
+
+
+async def _http(_request: Request, error: Exception) -> Response:
+    refused = cast(HTTPException, error)
+    title = HTTPStatus(refused.status_code).phrase
+    detail = "" if refused.detail == title else str(refused.detail)
+    return answer(Problem(title=title, status=refused.status_code, detail=_clean(detail)), refused.headers)
+
+
+def _clean(text: str) -> str:
+    return text[:2_000].encode("utf-8", "replace").decode()

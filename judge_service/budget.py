@@ -1,0 +1,40 @@
+"""A budget is the money a request may spend on models. What is asked at once is reserved, so it is never exceeded."""
+
+import math
+
+import anyio
+
+
+class Budget:
+    """A limit in USD; no limit when null. Safe for the tasks of one event loop."""
+
+    def __init__(self, limit_usd: float | None) -> None:
+        self._limit = limit_usd
+        self._reserved: list[float] = []
+        self._changed = anyio.Condition()
+        self.spent = 0.0
+
+    async def reserve(self, estimate: float | None) -> bool:
+        """Set the estimate aside; false when it does not fit. Waits while money that is only reserved decides.
+
+        A null estimate (the price is not known) always fits: what has no price cannot be counted against a limit.
+        """
+        if estimate is None or self._limit is None:
+            return True
+        async with self._changed:
+            while self.spent + estimate <= self._limit:
+                # a running total would keep rounding errors, and a waiter would wait for ever for those to go
+                if self.spent + math.fsum(self._reserved) + estimate <= self._limit:
+                    self._reserved.append(estimate)
+                    return True
+                await self._changed.wait()
+            return False
+
+    async def settle(self, estimate: float | None, cost: float | None) -> None:
+        """Put the reservation back and count what it really cost."""
+        with anyio.CancelScope(shield=True):
+            async with self._changed:
+                if estimate is not None and self._limit is not None:
+                    self._reserved.remove(estimate)
+                self.spent += cost or 0.0
+                self._changed.notify_all()

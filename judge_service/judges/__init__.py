@@ -1,0 +1,1 @@
+"""A judge is what produces answers: one module each."""

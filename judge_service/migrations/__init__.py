@@ -1,0 +1,1 @@
+"""Migrations of the ledger, run by Alembic when a ledger is opened."""

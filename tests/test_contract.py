@@ -1,0 +1,86 @@
+"""The published contract: a fuzzer reads the OpenAPI document and finds the service to keep to it."""
+# pyright: basic
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+from serving import serving
+
+TRACE = {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]}
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(tmp_path_factory.mktemp("data")) as url:
+        httpx2.post(f"{url}/v1/score", json={"trace": TRACE}).raise_for_status()
+        yield url
+
+
+PATHS = [
+    ("POST", "/v1/score"),
+    ("POST", "/v1/estimate"),
+    ("POST", "/v1/traces"),
+    ("GET", "/v1/formats"),
+    ("GET", "/v1/verdicts"),
+    ("GET", "/v1/verdicts/{verdict_id}"),
+    ("GET", "/v1/rubrics"),
+    ("GET", "/v1/rubrics/{reference}"),
+    ("GET", "/v1/judges"),
+    ("GET", "/healthz"),
+    ("GET", "/readyz"),
+]
+
+
+@pytest.mark.parametrize(("method", "path"), PATHS, ids=[f"{method} {path}" for method, path in PATHS])
+def test_every_operation_keeps_to_the_document(url: str, method: str, path: str) -> None:
+    schema = schemathesis.openapi.from_url(f"{url}/openapi.json")
+    operation = schema[path][method]
+
+    @given(case=operation.as_strategy())
+    @settings(
+        max_examples=60,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+        derandomize=True,
+    )
+    def keeps(case: schemathesis.Case) -> None:
+        # no schema can say what a trace is, or which rubrics there are: a request may fit the schema and be refused
+        case.call_and_validate(base_url=url, excluded_checks=[positive_data_acceptance])
+
+    keeps()
+
+
+@pytest.mark.parametrize("path", ["/v1/score", "/v1/estimate"])
+def test_whatever_is_said_about_a_real_trace_is_answered_as_documented(url: str, path: str) -> None:
+    operation = schemathesis.openapi.from_url(f"{url}/openapi.json")[path]["POST"]
+
+    @given(case=operation.as_strategy())
+    @settings(
+        max_examples=60,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+        derandomize=True,
+    )
+    def keeps(case: schemathesis.Case) -> None:
+        body: Any = case.body
+        setattr(case, "body", {**body, "trace": TRACE, "format": None})  # noqa: B010 (its annotation is read-only)
+        case.call_and_validate(base_url=url, excluded_checks=[positive_data_acceptance])
+
+    keeps()
+
+
+def test_the_document_lists_every_route(url: str) -> None:
+    document = httpx2.get(f"{url}/openapi.json").json()
+    listed = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
+    assert listed == set(PATHS)
+
+
+def test_fields_are_described_in_the_document(url: str) -> None:
+    schemas = httpx2.get(f"{url}/openapi.json").json()["components"]["schemas"]
+    assert schemas["Scorecard"]["properties"]["range"]["description"].startswith("The steps that the scores cover")
