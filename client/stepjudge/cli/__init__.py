@@ -1,0 +1,1 @@
+"""The `stepjudge` command, one module per subcommand."""

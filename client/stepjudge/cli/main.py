@@ -1,0 +1,54 @@
+"""`stepjudge`: subcommands are imported when they run, so that `--help` is quick."""
+
+import importlib
+import sys
+from importlib.metadata import version
+
+import click
+
+from stepjudge.errors import StepjudgeError
+
+_COMMANDS = {
+    "score": ("stepjudge.cli.score", "Score the steps of traces."),
+    "serve": ("stepjudge.cli.serve", "Run the judge service."),
+    "key": ("stepjudge.cli.key", "Make an API key for the service."),
+    "rubric": ("stepjudge.cli.rubric", "List, show, validate and compare rubrics."),
+    "audit": ("stepjudge.cli.audit", "Look into verdicts."),
+    "trace": ("stepjudge.cli.trace", "Look at traces."),
+    "convert": ("stepjudge.cli.convert", "Write a trace in another format."),
+}
+
+
+class _Lazy(click.Group):
+    """Knows its subcommands by name and one line each; imports one when it is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(_COMMANDS[cmd_name][0])
+        return getattr(module, cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, about) for name, (_, about) in _COMMANDS.items()])
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(version("stepjudge"), prog_name="stepjudge")
+def stepjudge() -> None:
+    """Scores every step of an agent trace with versioned rubrics."""
+
+
+def main() -> None:
+    """Run the command; an error that was to be expected is one line, not a traceback."""
+    try:
+        stepjudge()
+    except StepjudgeError as error:
+        click.echo(f"stepjudge: {error}", err=True)
+        sys.exit(2)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)
