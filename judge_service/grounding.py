@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from judge_service.shown import Piece, fold
+from judge_service.shown import Piece
 from stepjudge.verdict import Answer
 from stepjudge.visible import visible
 
@@ -35,9 +35,9 @@ def complaint(answer: Answer, places: dict[str, Piece]) -> str:
     for item in answer.evidence:
         if item.place not in places:
             return f"there is no place {item.place[:60]!r}"
-        if not (quote := fold(visible(item.quote))):
+        if not (quote := visible(item.quote)).strip():
             return "a quote is empty"
-        if quote not in places[item.place].folded:
+        if not places[item.place].holds(quote):
             return f"the quote {item.quote[:80]!r} does not stand at {item.place}"
     return ""
 

@@ -180,6 +180,8 @@ class Judging:
         """Judge a step, or wait for another request that is judging the same."""
         if case.fresh:
             return Landed(await self._judged(case, index, shown, budget), cached=False)
+        if verdict := self._cache.get(case.key(index)):
+            return Landed(verdict, cached=True)  # it landed since this request looked
         verdict, own = await self._flights.fly(case.key(index), partial(self._judged, case, index, shown, budget))
         return Landed(verdict, cached=not own)
 

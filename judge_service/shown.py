@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from pydantic import JsonValue
+
 from stepjudge.digest import canonical
 from stepjudge.trace import Attachment, Call, Message, Result, Step, Tool, Trace
 from stepjudge.value import JsonObject
@@ -28,11 +30,23 @@ class Piece:
     text: str
     """Visible, and cut where it was too long."""
     cut: Cut | None = None
+    unescaped: str = ""
+    """The strings inside, where the text is JSON: judges quote them as the agent meant them, with real line breaks."""
+    partial: bool = False
+    """Whether something of this place is not shown: the middle of a long text, or an image."""
+
+    def holds(self, quote: str) -> bool:
+        """Whether the quote stands here, white space folded."""
+        wanted = fold(quote)
+        return wanted in self._folded or wanted in self._folded_strings
 
     @cached_property
-    def folded(self) -> str:
-        """The text with white space folded, for finding quotes."""
+    def _folded(self) -> str:
         return fold(self.text)
+
+    @cached_property
+    def _folded_strings(self) -> str:
+        return fold(self.unescaped)
 
 
 def fold(text: str) -> str:
@@ -86,15 +100,18 @@ class Shown:
         return "\n".join(lines) + "\n"
 
 
-def _piece(place: str, text: str, note: str = "", attachments: Sequence[Attachment] = ()) -> Piece:
+def _piece(
+    place: str, text: str, note: str = "", attachments: Sequence[Attachment] = (), unescaped: str = ""
+) -> Piece:
     shown = visible(text)
     notes = [note] if note else []
     notes += [_named(f"{item.kind} {item.media_type or ''}") + " attached, not shown" for item in attachments]
     if len(shown) <= HEAD + TAIL:
-        return Piece(place, "; ".join(notes), shown)
+        return Piece(place, "; ".join(notes), shown, unescaped=visible(unescaped), partial=bool(attachments))
     cut = Cut(place=place, shown_head=HEAD, shown_tail=TAIL, length=len(shown))
     middle = f"\n⟨{len(shown) - HEAD - TAIL} characters are not shown here⟩\n"
-    return Piece(place, "; ".join([*notes, "long, cut in the middle"]), shown[:HEAD] + middle + shown[-TAIL:], cut)
+    text = shown[:HEAD] + middle + shown[-TAIL:]
+    return Piece(place, "; ".join([*notes, "long, cut in the middle"]), text, cut, partial=True)
 
 
 def _named(text: str) -> str:
@@ -135,7 +152,8 @@ def _message(place: str, message: Message) -> Piece:
 
 def _call(place: str, call: Call) -> Iterator[Piece]:
     yield _piece(f"{place}.tool", call.name, "the tool called")
-    yield _piece(f"{place}.arguments", *_arguments(call))
+    text, note = _arguments(call)
+    yield _piece(f"{place}.arguments", text, note, unescaped="\n".join(_strings(call.arguments)))
     yield _result(f"{place}.result", call.result)
 
 
@@ -164,6 +182,20 @@ def _result(place: str, result: Result) -> Piece:
     if result.exit_code is not None:
         notes.append(f"exit code {result.exit_code}")
     return _piece(place, result.text, ", ".join(note for note in notes if note), result.attachments)
+
+
+def _strings(value: JsonValue) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for item in value.values():
+                yield from _strings(item)
+        case list():
+            for item in value:
+                yield from _strings(item)
+        case _:
+            return
 
 
 def _json(value: JsonObject) -> str:

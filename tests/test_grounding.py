@@ -97,3 +97,11 @@ def test_whatever_is_shown_can_be_quoted(trace: Trace, data: st.DataObject) -> N
     end = data.draw(st.integers(start, len(piece.text)))
     quote = piece.text[start:end]
     assert is_grounded(answer((piece.place, quote)), pieces) == bool(quote.split())
+
+
+def test_arguments_may_be_quoted_as_json_or_as_the_text_that_they_mean() -> None:
+    edit = of_calls([call("edit", "done", new='def f():\n    return "x"')])
+    pieces = Shown(edit, "mark", reasoning=False).pieces(1)
+    for quote in ('def f():\n    return "x"', r"def f():\n    return \"x\"", 'return "x"'):
+        assert is_grounded(answer(("s1.c1.arguments", quote)), pieces)
+    assert not is_grounded(answer(("s1.c1.arguments", 'return "y"')), pieces)

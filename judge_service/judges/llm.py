@@ -157,7 +157,7 @@ def _final(
     if last.completion.finish_reason == "length":
         answers = _renamed(answers, "malformed_reply", "truncated_reply")
     own = shown.own_pieces(question.index)
-    if any(piece.cut or "not shown" in piece.note for piece in own):
+    if any(piece.partial for piece in own):
         answers = _renamed(answers, "judge_unsure", "evidence_unseen")
     return grounded(abstained(question.rubric, answers), shown.pieces(question.index))
 
