@@ -68,7 +68,7 @@ def _spots(text: str) -> dict[tuple[str, ...], _Spot]:
 
 
 def _spot_of(answer: Answer, spots: dict[tuple[str, ...], _Spot]) -> _Spot | None:
-    units = ("step", "message") if answer.call is None else (f"call_{answer.call}",)
+    units = ("step", "act_1") if answer.call is None else (f"act_{answer.call}",)
     found = next((spot for unit in units if (spot := spots.get(("", unit, answer.criterion)))), None)
     return found if found and found.word == answer.answer else None
 

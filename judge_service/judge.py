@@ -89,6 +89,14 @@ class Case:
             ]
         )
 
+    def leaders(self, indices: Sequence[int]) -> list[int]:
+        """The longest prompt for each shape of reply: it warms the provider's prefix cache for all others of its shape.
+
+        Providers put the reply's schema before the prompt, and that depends on the number of calls.
+        """
+        longest = {max(1, len(self.trace.steps[index - 1].calls)): index for index in sorted(indices)}
+        return sorted(longest.values())
+
     def question(self, index: int) -> tuple[Question, tuple[Answer, ...]]:
         """What is left to ask about a step, and the answers that facts settle."""
         found = self.facts[index - 1]
@@ -128,10 +136,9 @@ class Judging:
             landed[index] = await self._flown(case, index, shown, budget)
             await _tell(on_landing, index, landed[index])
 
-        if case.judge.judge.asks_model:
-            # the longest prompt warms the provider's prefix cache for all the others
-            await one(missing.pop())
-        await _all(one, missing)
+        first = case.leaders(missing) if case.judge.judge.asks_model else []
+        await _all(one, first)
+        await _all(one, [index for index in missing if index not in first])
         return landed
 
     async def estimate(self, case: Case) -> Estimate:

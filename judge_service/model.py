@@ -127,12 +127,12 @@ class LitellmModel:
         litellm = await anyio.to_thread.run_sync(_litellm)
         if self._mode is None:
             self._mode, self._dropped = _supported(litellm, self._settings.model)
-        messages = _messages(self._settings.model, prompt, said)
+        conversation = messages(self._settings.model, prompt, said)
         attempts = 0
         while True:
             started = time.perf_counter()
             mode, dropped = self._mode, self._dropped
-            request = self._request(messages, schema, mode, dropped, limit)
+            request = self._request(conversation, schema, mode, dropped, limit)
             try:
                 response, tries = await self._persist(litellm, request)
             except ModelUnavailable as error:
@@ -281,7 +281,7 @@ def _held_to(schema: JsonObject, mode: Mode) -> dict[str, Any]:
             return {}
 
 
-def _messages(model: str, prompt: Prompt, said: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+def messages(model: str, prompt: Prompt, said: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
     """System, trace and question, then the conversation about replies that were not accepted.
 
     Anthropic caches up to marked blocks; others cache prefixes by themselves and some choke on a `cache_control` key.

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from judge_service.facts import FACTS_VERSION
 from judge_service.question import Question
-from judge_service.reply import REPLY_VERSION, by_unit
+from judge_service.reply import REPLY_VERSION, by_unit, unit_name
 from judge_service.shown import Shown
 from stepjudge.digest import digest
 from stepjudge.rubric import Criterion, Rubric
@@ -108,9 +108,22 @@ def _question(question: Question, shown: Shown) -> str:
     if signals:
         lines += ["Computed from the trace, and reliable as far as it goes:", *signals]
     lines += ["Keys of the JSON object, and what each must answer:"]
-    lines += [f"- {unit}: {', '.join(map(_allowed, asked))}" for unit, asked in by_unit(question.asked).items()]
+    lines += [
+        f"- {_key(unit, question)}: {', '.join(map(_allowed, asked))}"
+        for unit, asked in by_unit(question.asked).items()
+    ]
+    if settled := [item for item in question.form if item not in question.asked]:
+        names = ", ".join(f"{unit_name(item)}.{item.criterion.name}" for item in settled)
+        lines += [f"Settled by facts; they stand in the object too, but nobody reads what you say there: {names}"]
     lines += ["- inherits_from: a list of step numbers"]
     return "\n".join(lines) + "\n"
+
+
+def _key(unit: str, question: Question) -> str:
+    """The key, and what it stands for: the acts of a step are its calls, or its message when it has none."""
+    if unit == "step":
+        return unit
+    return f"{unit} (call {unit.removeprefix('act_')})" if question.step.calls else f"{unit} (the message)"
 
 
 def _allowed(criterion: Criterion) -> str:

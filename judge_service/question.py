@@ -32,6 +32,15 @@ class Question:
     def step(self) -> Step:
         return self.trace.steps[self.index - 1]
 
+    @property
+    def form(self) -> tuple[Asked, ...]:
+        """Everything that a reply has room for: what is asked, and what facts have settled already."""
+        alone = self.rubric.ask == "criterion"
+        names = {item.criterion.name for item in self.asked}
+        return tuple(
+            item for item in things_to_ask(self.rubric, self.step) if not alone or item.criterion.name in names
+        )
+
 
 @dataclass(frozen=True)
 class Answered:

@@ -36,14 +36,12 @@ class Reply:
 
 
 def unit_name(asked: Asked) -> str:
-    """The reply's key for what the answer is of."""
-    if asked.call is not None:
-        return f"call_{asked.call}"
-    return "step" if asked.criterion.unit == "step" else "message"
+    """The reply's key for what the answer is of. A message has the key of a first call, so that both have one schema."""
+    return "step" if asked.criterion.unit == "step" else f"act_{asked.call or 1}"
 
 
 def by_unit(asked: Sequence[Asked]) -> dict[str, list[Criterion]]:
-    """What is asked, under the reply's keys: `call_1`, `call_2` …, `message`, `step`."""
+    """What is asked, under the reply's keys: `act_1`, `act_2` …, `step`."""
     units: dict[str, list[Criterion]] = {}
     for item in asked:
         units.setdefault(unit_name(item), []).append(item.criterion)
@@ -55,14 +53,17 @@ def words(criterion: Criterion) -> tuple[AnswerWord, ...]:
     return tuple(word for word in _WORDS if word != "not_applicable" or criterion.not_applicable_when)
 
 
-def schema(asked: Sequence[Asked]) -> JsonObject:
+def schema(form: Sequence[Asked]) -> JsonObject:
     """JSON Schema of the reply. Evidence and reason stand before the answer, so that they are written before it.
+
+    `form` is the question's: it is the same for all steps with one call or none, because providers put the schema
+    before the prompt, and a schema of its own would cost a step the cached prefix.
 
     It keeps to what every provider's strict mode accepts: all fields required, nothing additional, no lengths.
     """
     units: dict[str, JsonObject] = {
         unit: _object({criterion.name: _answer_schema(criterion) for criterion in criteria})
-        for unit, criteria in by_unit(asked).items()
+        for unit, criteria in by_unit(form).items()
     }
     return _object({**units, "inherits_from": _INTEGERS})
 

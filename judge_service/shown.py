@@ -100,9 +100,7 @@ class Shown:
         return "\n".join(lines) + "\n"
 
 
-def _piece(
-    place: str, text: str, note: str = "", attachments: Sequence[Attachment] = (), unescaped: str = ""
-) -> Piece:
+def _piece(place: str, text: str, note: str = "", attachments: Sequence[Attachment] = (), unescaped: str = "") -> Piece:
     shown = visible(text)
     notes = [note] if note else []
     notes += [_named(f"{item.kind} {item.media_type or ''}") + " attached, not shown" for item in attachments]

@@ -22,7 +22,7 @@ class Scripted:
         reply: dict[str, Any] = {}
         for unit, criteria in asked(request).items():
             reply[unit] = {name: self._answer(request, step, unit, name) for name in criteria}
-        return {**reply, "inherits_from": []}
+        return {**filled(request, reply), "inherits_from": []}
 
     def _answer(self, request: Request, step: int, unit: str, name: str) -> dict[str, Any]:
         said = self.answers(step, unit, name)
@@ -40,6 +40,17 @@ def always(word: str) -> Scripted:
     return Scripted(lambda _step, _unit, name: "not_applicable" if name == "recovery" else word)
 
 
+def filled(request: Request, reply: dict[str, Any]) -> dict[str, Any]:
+    """The reply with something in every place that the schema has, also where facts have settled the answer."""
+    settled = {"evidence": [], "reason": "", "answer": "undetermined", "fixes": []}
+    units: dict[str, Any] = (request.schema or {}).get("properties", {})
+    return {
+        unit: {name: reply.get(unit, {}).get(name, settled) for name in form.get("properties", {})}
+        for unit, form in units.items()
+        if form["type"] == "object"
+    } or reply
+
+
 def asked_step(request: Request) -> int:
     """Which step the prompt is about."""
     found = re.findall(r"^Judge step (\d+),", request.user, re.MULTILINE)
@@ -49,7 +60,7 @@ def asked_step(request: Request) -> int:
 def asked(request: Request) -> dict[str, list[str]]:
     """The criteria asked, by the reply's keys, as the question lists them."""
     question = request.user[request.user.rindex("Judge step ") :]
-    lines = re.findall(r"^- (call_\d+|message|step): (.*)$", question, re.MULTILINE)
+    lines = re.findall(r"^- (act_\d+|step)[^:\n]*: (.*)$", question, re.MULTILINE)
     return {unit: re.findall(r"(\w+) \(", text) for unit, text in lines}
 
 

@@ -26,7 +26,7 @@ def token(text: str, probability: float = 1.0, **alternatives: float) -> Token:
     return Token(text, math.log(probability), tuple((other, math.log(p)) for other, p in alternatives.items()))
 
 
-def spelling(*word: Token, before: str = '{"call_1": {"valid": {"reason": "no", "answer": "') -> list[Token]:
+def spelling(*word: Token, before: str = '{"act_1": {"valid": {"reason": "no", "answer": "') -> list[Token]:
     return [token(before), *word, token('"}}}')]
 
 
@@ -52,7 +52,7 @@ def test_other_spellings_of_the_same_word_count_for_it() -> None:
 
 
 def test_a_token_may_hold_the_opening_quote() -> None:
-    before = '{"call_1": {"valid": {"answer":'
+    before = '{"act_1": {"valid": {"answer":'
     tokens = spelling(token(' "yes', 0.5, **{' "no': 0.25, ' "': 0.25}), before=before)
     assert of(tokens) == approx(0.5 / 0.75)
     assert of(spelling(token('"yes', 0.5, **{'"no': 0.5}), before=before)) == approx(0.5)
@@ -60,7 +60,7 @@ def test_a_token_may_hold_the_opening_quote() -> None:
 
 def test_a_token_may_hold_what_follows_the_word() -> None:
     tokens = [
-        token('{"call_1": {"valid": {"answer": "'),
+        token('{"act_1": {"valid": {"answer": "'),
         token('yes"}', 0.5, **{'no"}': 0.25, "yes": 0.25}),
         token("}}"),
     ]
@@ -84,7 +84,7 @@ def test_no_begins_two_words_and_is_told_from_the_other(tokens: list[Token], wor
 
 
 def test_no_may_also_be_told_apart_by_its_closing_quote() -> None:
-    before = token('{"call_1": {"valid": {"answer": "')
+    before = token('{"act_1": {"valid": {"answer": "')
     assert of([before, token("no", 0.8, yes=0.2), token('"', 0.5, t_applicable=0.5), token("}}}")], "no") == approx(0.4)
 
 
@@ -132,7 +132,7 @@ def test_answers_are_asked_by_criterion_and_replied_by_call_yet_each_gets_its_ow
     answers = read(reply(dict.fromkeys(names, "yes")), asked, index=5, repair=False).answers
     found = {(a.criterion, a.call): a.confidence for a in confident(answers, tokens)}
     expected = {
-        (name, int(unit[5:]) if unit.startswith("call_") else None): approx(0.5 + number / 100)
+        (name, int(unit[4:]) if unit.startswith("act_") else None): approx(0.5 + number / 100)
         for number, (unit, name) in enumerate(names, start=1)
     }
     assert found == expected
@@ -143,14 +143,14 @@ def test_answers_are_asked_by_criterion_and_replied_by_call_yet_each_gets_its_ow
     [
         "",
         "yes",
-        '{"call_1": {"valid": {"answer": "no"}}}',
-        '{"call_1": {"useful": {"answer": "yes"}}}',
-        '{"call_2": {"valid": {"answer": "yes"}}}',
+        '{"act_1": {"valid": {"answer": "no"}}}',
+        '{"act_1": {"useful": {"answer": "yes"}}}',
+        '{"act_2": {"valid": {"answer": "yes"}}}',
         '{"valid": {"answer": "yes"}}',
-        '{"call_1": {"valid": {"answer": yes}}}',
-        '{"call_1": {"valid": {"answer": ["yes"]}}}',
-        '{"call_1": {"valid": {"quote": "\\"answer\\": \\"yes\\""}}}',
-        '{"call_1": {"valid": {"answer": "yes',
+        '{"act_1": {"valid": {"answer": yes}}}',
+        '{"act_1": {"valid": {"answer": ["yes"]}}}',
+        '{"act_1": {"valid": {"quote": "\\"answer\\": \\"yes\\""}}}',
+        '{"act_1": {"valid": {"answer": "yes',
         '{"x": "{\\"call_1\\": {\\"valid\\": {\\"answer\\": \\"yes\\"}}}"}',
     ],
 )
@@ -170,7 +170,7 @@ def test_a_probability_above_one_is_one() -> None:
 @given(st.lists(st.tuples(st.text(max_size=6) | st.sampled_from(['"', "{", "answer", "\\"]), st.floats()), max_size=20))
 def test_no_tokens_can_break_it(parts: list[tuple[str, float]]) -> None:
     tokens = [Token(text, logprob, ((text[::-1], logprob),)) for text, logprob in parts]
-    for before in ("", '{"call_1": {"valid": {"answer": "yes'):
+    for before in ("", '{"act_1": {"valid": {"answer": "yes'):
         value = of([token(before), *tokens])
         assert value is None or 0 <= value <= 1
 

@@ -183,7 +183,7 @@ def test_an_unreadable_reply_abstains_and_is_not_remembered(bench: Bench, fault:
 def test_answers_of_a_reply_that_lacks_one_are_kept(bench: Bench) -> None:
     def forgetful(request: Request) -> dict[str, Any]:
         reply = always("yes")(request)
-        del reply["message"]["useful"]
+        del reply["act_1"]["useful"]
         return reply
 
     card = bench.score(forgetful)

@@ -9,15 +9,17 @@ from hypothesis import strategies as st
 
 from judge_service.prompt import Prompt, prompt, system_text
 from judge_service.question import Question, things_to_ask
+from judge_service.reply import schema
 from judge_service.shown import Shown, mark
 from judge_service.state import states
+from stepjudge.digest import digest
 from stepjudge.rubric import Rubric
 from stepjudge.trace import Message, Trace
 from stepjudge.verdict import Fact
 from stepjudge.visible import visible
 
 from rubrics_for_tests import SMALL
-from traces import PUMP, changed, texts, traces
+from traces import PUMP, call, changed, step, texts, trace, traces
 
 
 def asked(trace: Trace, index: int, *facts: Fact, rubric: Rubric = SMALL) -> Prompt:
@@ -81,9 +83,9 @@ def test_the_question_stands_last_and_names_what_each_unit_must_answer() -> None
         f"⟦{fence} question⟧\n"
         "Judge step 3, on what is known up to its own results.\n"
         "Keys of the JSON object, and what each must answer:\n"
-        "- call_1: valid (yes/no/undetermined), arguments (yes/no/undetermined), relevant (yes/no/undetermined), "
+        "- act_1 (call 1): valid (yes/no/undetermined), arguments (yes/no/undetermined), relevant (yes/no/undetermined), "
         "useful (yes/no/undetermined)\n"
-        "- call_2: valid (yes/no/undetermined), arguments (yes/no/undetermined), relevant (yes/no/undetermined), "
+        "- act_2 (call 2): valid (yes/no/undetermined), arguments (yes/no/undetermined), relevant (yes/no/undetermined), "
         "useful (yes/no/undetermined)\n"
         "- step: recovery (yes/no/not_applicable/undetermined, with fixes)\n"
         "- inherits_from: a list of step numbers\n"
@@ -135,4 +137,18 @@ def test_what_facts_settled_is_not_asked() -> None:
     question = Question(SMALL, PUMP, 2, (), things_to_ask(SMALL, PUMP.steps[1]))
     view = Shown(PUMP, "mark", reasoning=False)
     only = replace(question, asked=question.asked[:1])
-    assert "- call_1: valid (yes/no/undetermined)\n- inherits_from" in prompt(only, view).question
+    asked_for = prompt(only, view).question
+    assert "- act_1 (call 1): valid (yes/no/undetermined)\nSettled by facts;" in asked_for
+    assert "what you say there: act_1.arguments, act_1.relevant, act_1.useful, step.recovery\n" in asked_for
+
+
+def test_steps_with_a_call_or_with_none_have_one_reply_schema() -> None:
+    single, double = step(1, call()), step(1, call(), call())
+    forms = {
+        digest(schema(Question(SMALL, trace(each), 1, (), asked).form))
+        for each in (single, step(1, message="done"))
+        for asked in (things_to_ask(SMALL, each), things_to_ask(SMALL, each)[:1])
+    }
+    assert len(forms) == 1, "a schema of its own would cost a step the cached prefix"
+    both = Question(SMALL, trace(double), 1, (), ())
+    assert digest(schema(both.form)) not in forms

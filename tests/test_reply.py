@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from judge_service.question import Asked, things_to_ask
-from judge_service.reply import MAX_QUOTE, MAX_QUOTES, MAX_REASON, Reply, by_unit, read, schema, words
+from judge_service.reply import MAX_QUOTE, MAX_QUOTES, MAX_REASON, Reply, by_unit, read, schema, unit_name, words
 from stepjudge.verdict import Evidence
 
 from rubrics_for_tests import SMALL
@@ -98,10 +98,10 @@ NESTED = 900
         '{"a":' * 100_000,
         "{'a' " * 40_000,
         "{]" * 40_000,
-        '{"call_1": {"valid": {"answer": ' + "[" * NESTED + "]" * NESTED + "}}}",
-        '{"call_1": {"valid": {"answer": ' + "9" * 5_000 + "}}}",
-        '{"call_1": {"valid": {"answer": 1e999}}}',
-        '{"call_1": {"valid": {"answer": NaN}}}',
+        '{"act_1": {"valid": {"answer": ' + "[" * NESTED + "]" * NESTED + "}}}",
+        '{"act_1": {"valid": {"answer": ' + "9" * 5_000 + "}}}",
+        '{"act_1": {"valid": {"answer": 1e999}}}',
+        '{"act_1": {"valid": {"answer": NaN}}}',
         '{"inherits_from": [' + "1," * 50_000 + "1]}",
         " " * 300_000 + "x",
         "`" * 100_000,
@@ -124,7 +124,7 @@ def test_monstrous_replies_are_read_in_time(text: str, repair: bool) -> None:
 
 def test_a_lone_surrogate_escape_can_be_stored() -> None:
     body = fitting(ONE)
-    body["call_1"]["valid"] |= {"reason": "bad \ud800 text", "evidence": [{"place": "task\ud800", "quote": "\udfff"}]}
+    body["act_1"]["valid"] |= {"reason": "bad \ud800 text", "evidence": [{"place": "task\ud800", "quote": "\udfff"}]}
     answer = checked(read(json.dumps(body), ONE, index=5, repair=False), ONE).answers[0]
     assert (answer.answer, answer.reason) == ("yes", "bad ? text")
     assert answer.evidence == (Evidence(place="task?", quote="?"),)
@@ -175,7 +175,7 @@ def test_a_reply_that_fits_the_schema_is_read_without_faults(
     reply = checked(read(text, asked, index=5, repair=repair), asked)
     assert reply.faults == ()
     for answer, item in zip(reply.answers, asked, strict=True):
-        unit = f"call_{item.call}" if item.call else "step" if item.criterion.unit == "step" else "message"
+        unit = unit_name(item)
         given = body[unit][item.criterion.name]
         assert answer.answer == given["answer"]
         assert answer.reason == given["reason"]
@@ -185,19 +185,19 @@ def test_a_reply_that_fits_the_schema_is_read_without_faults(
 @pytest.mark.parametrize("word", ["Yes", "YES", "true", "maybe", "not_applicable", "", " yes", None, True, 1, ["yes"]])
 def test_a_word_that_is_not_allowed_is_no_answer(word: Any) -> None:
     body = fitting(ONE)
-    body["call_1"]["valid"]["answer"] = word
+    body["act_1"]["valid"]["answer"] = word
     reply = checked(read(json.dumps(body), ONE, index=5, repair=True), ONE)
     assert reply.answers[0].cause == "malformed_reply"
     assert [answer.answer for answer in reply.answers[1:]] == ["yes"] * 4
-    assert reply.faults[0].startswith("`call_1.valid` has the answer ")
+    assert reply.faults[0].startswith("`act_1.valid` has the answer ")
     assert "allowed are yes, no, undetermined" in reply.faults[0]
 
 
 def test_what_is_missing_is_named() -> None:
     body = fitting(ONE)
-    del body["call_1"]["useful"], body["step"]
+    del body["act_1"]["useful"], body["step"]
     assert read(json.dumps(body), ONE, index=5, repair=False).faults == (
-        "`call_1.useful` is missing",
+        "`act_1.useful` is missing",
         "`step.recovery` is missing",
     )
 
@@ -221,7 +221,7 @@ def test_only_earlier_steps_can_be_fixed_or_inherited_from_and_only_by_a_yes() -
 def test_long_texts_and_lists_are_cut() -> None:
     body = fitting(ONE)
     long = [{"place": "task" * 100, "quote": "q" * 9_999}] * 99
-    body["call_1"]["valid"] |= {"reason": "r" * 99_999, "evidence": long}
+    body["act_1"]["valid"] |= {"reason": "r" * 99_999, "evidence": long}
     answer = read(json.dumps(body), ONE, index=5, repair=False).answers[0]
     assert (len(answer.reason), len(answer.evidence)) == (MAX_REASON, MAX_QUOTES)
     assert (len(answer.evidence[0].quote), len(answer.evidence[0].place)) == (MAX_QUOTE, 100)

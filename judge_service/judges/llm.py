@@ -74,7 +74,7 @@ class LlmJudge:
         failure: ModelUnavailable | None = None
         while last is None or last.objection:
             try:
-                completion = await self._complete(asking, said, question.asked, budget)
+                completion = await self._complete(asking, said, question, budget)
             except ModelUnavailable as error:
                 failure = error
                 log.append({"error": str(error), "cause": error.cause, "attempts": error.attempts})
@@ -94,10 +94,10 @@ class LlmJudge:
         )
 
     async def _complete(
-        self, asking: Prompt, said: Sequence[tuple[str, str]], asked: Sequence[Asked], budget: Budget
+        self, asking: Prompt, said: Sequence[tuple[str, str]], question: Question, budget: Budget
     ) -> Completion:
-        form = schema(asked)
-        limit = max(self._model.reply_limit, MOST_TOKENS_PER_ANSWER * len(asked))
+        form = schema(question.form)
+        limit = max(self._model.reply_limit, MOST_TOKENS_PER_ANSWER * len(question.form))
         texts = [asking.system, asking.user, json.dumps(form), *(text for pair in said for text in pair)]
         tokens = math.ceil(sum(len(text.encode()) for text in texts) / FEWEST_BYTES_PER_TOKEN)
         estimate = self._model.price(tokens, limit)
