@@ -99,7 +99,7 @@ def test_a_document_that_cannot_be_read_says_what_and_where(data: bytes, message
 
 def test_an_unknown_document_lists_what_was_tried():
     message = refusal(b'{"spam": 1, "eggs": 2}')
-    assert "tried atif, " in message
+    assert "tried agent-process-bench, " in message
     assert "openai-chat" in message
     assert "none comes near an object with the keys spam, eggs" in message
     assert "--format" in message
@@ -111,7 +111,7 @@ def test_the_nearest_miss_says_why():
 
 
 def test_an_unknown_format_name_lists_the_names():
-    with pytest.raises(UnreadableTrace, match=r"no format is named 'chat': choose one of atif, .*openai-chat"):
+    with pytest.raises(UnreadableTrace, match=r"no format is named 'chat': choose one of agent-process-bench, .*openai-chat"):
         list(read_document(CHAT, format="chat"))
 
 

@@ -2,7 +2,7 @@
 
 import fnmatch
 import os
-import zipfile
+import sys
 import zlib
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
@@ -16,6 +16,13 @@ from stepjudge.errors import UnreadableTrace
 from stepjudge.formats.reading.limits import MAX_FILES
 from stepjudge.formats.reading.records import records_in
 from stepjudge.formats.reading.source import Source
+
+if sys.version_info >= (3, 14):
+    import zipfile
+
+    from compression.zstd import ZstdError
+else:  # the standard library unpacks Zstandard, which Inspect AI packs with, from 3.14 on
+    from backports.zstd import ZstdError, zipfile
 
 _EXPORT = "unpack it and name the file inside"
 
@@ -79,7 +86,7 @@ def archive(stream: IO[bytes], name: str) -> Tree:
                 yield Source(unpacked, place, packed_size=found.compress_size)
         except (RuntimeError, NotImplementedError) as error:  # encrypted, or packed by a method Python does not have
             raise UnreadableTrace(f"{place}: cannot be unpacked ({error}): {_EXPORT}") from None
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
+        except (zipfile.BadZipFile, zlib.error, ZstdError, EOFError, OSError, ValueError) as error:
             raise UnreadableTrace(f"{place}: the zip archive is damaged ({error}): copy the file again") from None
 
     return Tree(name, tuple(sorted(members)), opened)
