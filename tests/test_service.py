@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -220,6 +221,21 @@ def test_a_refusal_carries_the_problem_also_while_streaming(url: str) -> None:
             with pytest.raises(JudgeRefused) as refused:
                 client.score(TRACE, rubric="nope", on_step=on_step)
             assert refused.value.problem.status == 404
+
+
+def test_a_service_that_cannot_start_leaves_nothing_running(tmp_path: Path) -> None:
+    (tmp_path / "ledger.sqlite3").write_bytes(b"no database at all" * 100)
+    threads = threading.active_count()
+    for _ in range(3):
+        with pytest.raises(JudgeUnreachable, match="not a database"), JudgeClient.embedded(data_dir=tmp_path):
+            pass
+    assert threading.active_count() == threads
+
+
+@pytest.mark.parametrize("settings", [{"port": "x"}, {"surprise": 1}, {"ledger_url": "nosuch://"}, {"judges": {"a": 1}}])
+def test_settings_that_do_not_hold_are_one_error_of_the_library(tmp_path: Path, settings: dict[str, Any]) -> None:
+    with pytest.raises(JudgeUnreachable, match="cannot start"), JudgeClient.embedded(data_dir=tmp_path, **settings):
+        pass
 
 
 def test_nobody_there_is_unreachable() -> None:

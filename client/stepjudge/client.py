@@ -27,7 +27,7 @@ from stepjudge.contract import (
 )
 from stepjudge.errors import JudgeRefused, JudgeUnreachable, Problem
 from stepjudge.grouping import Grouping
-from stepjudge.inprocess import InProcessTransport
+from stepjudge.inprocess import Asgi, InProcessTransport
 from stepjudge.rubric import Rubric
 from stepjudge.trace import Trace
 from stepjudge.value import Value
@@ -175,8 +175,10 @@ class JudgeClient:
         return client
 
     def __enter__(self) -> Self:
-        self._portal: BlockingPortal = self._stack.enter_context(start_blocking_portal())
-        self._stack.enter_context(self._portal.wrap_async_context_manager(self._client))
+        with ExitStack() as stack:  # what a failing start has opened is closed: a thread left behind would never end
+            self._portal: BlockingPortal = stack.enter_context(start_blocking_portal())
+            stack.enter_context(self._portal.wrap_async_context_manager(self._client))
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(
@@ -233,19 +235,11 @@ async def _over_http(url: str, api_key: str | None, timeout_s: float) -> AsyncGe
 
 @asynccontextmanager
 async def _embedded(settings: Mapping[str, Any]) -> AsyncGenerator[httpx2.AsyncClient]:
-    try:
-        from judge_service.app import create_app
-        from judge_service.settings import Settings
-    except ModuleNotFoundError as error:
-        raise JudgeUnreachable(
-            f"the embedded service needs more packages ({error.name}): pip install 'stepjudge[service]'"
-        ) from error
-    # in one's own process there is nobody to protect from: any model may be named, and no key is asked for
-    chosen: dict[str, Any] = {"any_model": True, "api_keys": {}, **settings}
-    app = create_app(Settings(**chosen))
     raised: BaseException | None = None
-    async with app.router.lifespan_context(app) as state, anyio.create_task_group() as group:
-        transport = InProcessTransport(app, dict(state or {}), group)
+    async with AsyncExitStack() as stack:
+        app, state = await _started(settings, stack)
+        group = await stack.enter_async_context(anyio.create_task_group())
+        transport = InProcessTransport(app, state, group)
         async with httpx2.AsyncClient(base_url=_EMBEDDED, transport=transport, timeout=None) as http:
             try:
                 yield http
@@ -255,6 +249,25 @@ async def _embedded(settings: Mapping[str, Any]) -> AsyncGenerator[httpx2.AsyncC
         group.cancel_scope.cancel()
     if raised is not None:
         raise raised
+
+
+async def _started(settings: Mapping[str, Any], stack: AsyncExitStack) -> tuple[Asgi, dict[str, Any]]:
+    """The service, started, and its state. Raises JudgeUnreachable when it cannot start."""
+    try:
+        from judge_service.app import create_app
+        from judge_service.errors import JudgeError
+        from judge_service.settings import Settings
+    except ModuleNotFoundError as error:
+        raise JudgeUnreachable(
+            f"the embedded service needs more packages ({error.name}): pip install 'stepjudge[service]'"
+        ) from error
+    # in one's own process there is nobody to protect from: any model may be named, and no key is asked for
+    chosen: dict[str, Any] = {"any_model": True, "api_keys": {}, **settings}
+    try:
+        app = create_app(Settings(**chosen))
+        return app, dict(await stack.enter_async_context(app.router.lifespan_context(app)) or {})
+    except (JudgeError, ValueError, OSError) as error:
+        raise JudgeUnreachable(f"the embedded service cannot start: {error}") from error
 
 
 def _request(trace: Document, options: ScoreOptions) -> ScoreRequest:
