@@ -144,7 +144,7 @@ def test_the_score_follows_from_passing_and_bad(unit: Answers) -> None:
     assert (ordinal == 1) == (does_pass is True)
     assert (ordinal == -1) == (is_bad is True)
     assert not (does_pass and is_bad)
-    assert (ordinal is None) == (None in (does_pass, is_bad) and is_bad is not True)
+    assert (ordinal is None) == (None in (does_pass, is_bad) and is_bad is not True and does_pass is not True)
 
 
 @given(st.lists(st.sampled_from([True, False, None])))

@@ -118,9 +118,7 @@ def test_the_rule_keeps_its_precision_on_the_public_labels() -> None:
         if len(calls) != 1:
             continue
         call = Call(name=calls[0]["name"], arguments={"query": ""}, result=Result(text=results[0], state="present"))
-        if (
-            said(Trace(trace_id="t", steps=(Step(index=1, turn=1, llm_call=1, calls=(call,)),)), 1, rubric)["useful"]
-            == "yes"
-        ):
+        trace = Trace(trace_id="t", steps=(Step(index=1, turn=1, llm_call=1, calls=(call,)),))
+        if said(trace, 1, rubric).get("useful") == "yes":  # where facts have settled it, the judge says nothing
             hits.append(row["step_labels"][str(first)] == 1)
     assert (len(hits) > 150, sum(hits) / len(hits) > 0.95) == (True, True)

@@ -54,11 +54,11 @@ def passes(rubric: Rubric, answers: Answers) -> bool | None:
 
 
 def bad(rubric: Rubric, answers: Answers) -> bool | None:
-    """Whether one of the rubric's `bad` criteria is no; null when that cannot be told, or when it has none."""
+    """Whether one of the rubric's `bad` criteria is no; null when that cannot be told, or none applies."""
     if not rubric.scoring.bad:
         return None
-    fine = combine((answers.get(name, "undetermined") for name in rubric.scoring.bad), "all")
-    return None if fine == "undetermined" else fine == "no"
+    fine = _truth(combine((answers.get(name, "undetermined") for name in rubric.scoring.bad), "all"))
+    return None if fine is None else not fine
 
 
 def score(rubric: Rubric, answers: Answers) -> Literal[-1, 0, 1] | None:
