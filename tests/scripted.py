@@ -42,7 +42,7 @@ def always(word: str) -> Scripted:
 
 def filled(request: Request, reply: dict[str, Any]) -> dict[str, Any]:
     """The reply with something in every place that the schema has, also where facts have settled the answer."""
-    settled = {"evidence": [], "reason": "", "answer": "undetermined", "fixes": []}
+    settled: dict[str, Any] = {"evidence": [], "reason": "", "answer": "undetermined", "fixes": []}
     units: dict[str, Any] = (request.schema or {}).get("properties", {})
     return {
         unit: {name: reply.get(unit, {}).get(name, settled) for name in form.get("properties", {})}

@@ -60,7 +60,7 @@ def test_the_thin_client_works_from_the_wheel_alone(wheel: Path, tmp_path: Path)
     code = (
         "import stepjudge\n"
         "from stepjudge import JudgeClient, JudgeUnreachable\n"
-        "try:\n    JudgeClient.embedded().__enter__()\n"
+        "try:\n    with JudgeClient.embedded(): pass\n"
         "except JudgeUnreachable as error:\n    print(error)\n"
     )
     assert "pip install 'stepjudge[service]'" in output(python, "-c", code)
