@@ -51,7 +51,9 @@ def read(path: Path) -> int:
 
 def measured(name: str, path: Path) -> tuple[int, float, float]:
     """(traces, seconds, peak resident megabytes) of one reading in a process of its own."""
-    run = subprocess.run([sys.executable, __file__, "--one", name, str(path)], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, __file__, "--one", name, str(path)], capture_output=True, text=True, check=True
+    )
     traces, seconds, resident = run.stdout.split()
     return int(traces), float(seconds), float(resident)
 

@@ -232,7 +232,9 @@ def test_a_service_that_cannot_start_leaves_nothing_running(tmp_path: Path) -> N
     assert threading.active_count() == threads
 
 
-@pytest.mark.parametrize("settings", [{"port": "x"}, {"surprise": 1}, {"ledger_url": "nosuch://"}, {"judges": {"a": 1}}])
+@pytest.mark.parametrize(
+    "settings", [{"port": "x"}, {"surprise": 1}, {"ledger_url": "nosuch://"}, {"judges": {"a": 1}}]
+)
 def test_settings_that_do_not_hold_are_one_error_of_the_library(tmp_path: Path, settings: dict[str, Any]) -> None:
     with pytest.raises(JudgeUnreachable, match="cannot start"), JudgeClient.embedded(data_dir=tmp_path, **settings):
         pass

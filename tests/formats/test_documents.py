@@ -111,7 +111,9 @@ def test_the_nearest_miss_says_why():
 
 
 def test_an_unknown_format_name_lists_the_names():
-    with pytest.raises(UnreadableTrace, match=r"no format is named 'chat': choose one of agent-process-bench, .*openai-chat"):
+    with pytest.raises(
+        UnreadableTrace, match=r"no format is named 'chat': choose one of agent-process-bench, .*openai-chat"
+    ):
         list(read_document(CHAT, format="chat"))
 
 

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
@@ -12,6 +13,7 @@ from pydantic import JsonValue
 from stepjudge.formats import read_file
 from stepjudge.formats.to_atif import to_atif
 from stepjudge.trace import Trace
+from stepjudge.whole import replacing
 
 _WRITERS: dict[str, Callable[[Trace], JsonValue]] = {
     "stepjudge": lambda trace: trace.model_dump(mode="json", exclude_defaults=True),
@@ -29,13 +31,10 @@ def convert(source: Path, target: str, trace_format: str | None, output: Path | 
     if output is None:
         _write(source, target, trace_format, sys.stdout)
         return
-    partial = output.with_name(f"{output.name}.partial")
-    try:
-        with partial.open("w", encoding="utf-8") as file:
-            _write(source, target, trace_format, file)
-        partial.replace(output)
-    finally:
-        partial.unlink(missing_ok=True)
+    with replacing(output) as binary:
+        file = TextIOWrapper(binary, encoding="utf-8", write_through=True)
+        _write(source, target, trace_format, file)
+        file.detach()
 
 
 def _write(source: Path, target: str, trace_format: str | None, file: TextIO) -> None:

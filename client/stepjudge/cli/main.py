@@ -10,6 +10,10 @@ from stepjudge.errors import StepjudgeError
 
 _COMMANDS = {
     "score": ("stepjudge.cli.score", "Score the steps of traces."),
+    "evaluate": ("stepjudge.cli.evaluate", "Score the trials of a suite: checks, steps, views, a report."),
+    "check": ("stepjudge.cli.check", "Run a task's checks on an environment."),
+    "compare": ("stepjudge.cli.compare", "Set a second run beside a first one."),
+    "report": ("stepjudge.cli.report", "Write the report of a run anew."),
     "serve": ("stepjudge.cli.serve", "Run the judge service."),
     "key": ("stepjudge.cli.key", "Make an API key for the service."),
     "rubric": ("stepjudge.cli.rubric", "List, show, validate and compare rubrics."),
