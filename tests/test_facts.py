@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from judge_service.facts import facts
 from judge_service.facts.claim import short_answer
+from judge_service.facts.command import only_reads
+from judge_service.facts.lookup import is_look_up, may_change_by_itself
 from judge_service.facts.novelty import documents
 from judge_service.facts.wording import folded
 from stepjudge.trace import Attachment, Call, Message, Result, Step, Tool, Trace
@@ -127,34 +129,125 @@ def test_an_unknown_tool_that_the_environment_refuses_is_rejected(text: str) -> 
     assert "unknown_tool" in found
 
 
+MISSING_QUERY = call(arguments={"q": "x"})
+UNPARSED = Call(name="search", arguments_raw='{"q', arguments_state="unparsed", result=shown("x"))
+
+
+def answered_by(made: Call, text: str, **more: object) -> Trace:
+    return trace(made.model_copy(update={"result": shown(text, **more)}), tools=(SEARCH,))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 validation error for search\nquery\n  Field required",
+        '{"error": "missing query"}',
+        '{"error": "missing query_list/query"}',
+        "Error: query is required",
+        "Invalid arguments for tool search: query is required",
+        "Error: invalid arguments for search: 'query' must be a string",
+        "Input validation error: 'query' is a required property",
+        "search() missing 1 required positional argument: 'query'",
+        "TypeError: search() got an unexpected keyword argument 'q'",
+        "Invoking `search()` failed as the following mandatory input parameters are not present:\nquery",
+        "<tool_use_error>InputValidationError: search failed due to a missing parameter</tool_use_error>",
+        "failed to parse function arguments: missing field `query`",
+    ],
+)
+def test_a_schema_violation_that_an_error_speaks_of_is_rejected(text: str) -> None:
+    assert "rejected" in settling(answered_by(MISSING_QUERY, text))
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "Error: could not parse arguments",
-        "1 validation error for search\nquery\n  Field required",
+        '{"error": "missing query_list/query"}',
         "Error: 1 validation error for call[search]",
-        "Error validating args {} for tool 'search': 1 validation error",
-        '{"error": "missing query"}',
-        "Invalid arguments for tool search: query is required",
-        "Input validation error: 'query' is a required property",
-        "search() missing 1 required positional argument: 'query'",
-        "TypeError: search() got an unexpected keyword argument 'q'",
         "An error occurred while parsing tool arguments. Please try again with valid JSON. Error: Expecting value",
-        "Invoking `search()` failed as the following mandatory input parameters are not present:\nquery",
-        "<tool_use_error>InputValidationError: search failed due to a missing parameter</tool_use_error>",
         "failed to parse function arguments: missing field `query`",
         "Error parsing tool call arguments: Expecting ',' delimiter",
+        "Error: invalid JSON arguments",
     ],
 )
-def test_ill_fitting_arguments_that_the_environment_refuses_are_rejected(text: str) -> None:
-    assert "rejected" in settling(trace(call(arguments={"q": "x"}, text=text), tools=(SEARCH,)))
-    unparsed = Call(name="search", arguments_raw='{"q', arguments_state="unparsed", result=shown(text))
-    assert "rejected" in settling(trace(unparsed, tools=(SEARCH,)))
+def test_arguments_that_are_no_json_and_an_error_says_so_are_rejected(text: str) -> None:
+    assert "rejected" in settling(answered_by(UNPARSED, text))
 
 
-def test_the_environments_own_signal_needs_no_message() -> None:
+@pytest.mark.parametrize(
+    ("made", "text"),
+    [
+        # An error, and a violation, but the one does not speak of the other.
+        (MISSING_QUERY, "Error: could not parse arguments"),
+        (MISSING_QUERY, "Error validating args {} for tool 'search': 1 validation error"),
+        (MISSING_QUERY, "Error parsing tool call arguments: Expecting ',' delimiter"),
+        (MISSING_QUERY, "Error: query took too long"),
+        (MISSING_QUERY, "ValidationError: approval is required above 100"),
+        # It speaks of the arguments, but is no error.
+        (MISSING_QUERY, "Missing query words were guessed from the page. 12 results: …"),
+        (MISSING_QUERY, "Required query fields were filled in."),
+        (MISSING_QUERY, "invalid JSON lines were skipped"),
+        (UNPARSED, "invalid JSON lines were skipped"),
+        (UNPARSED, "Error: the file config.json has invalid JSON in line 3"),
+        (MISSING_QUERY, "Error: query is required\n" + "a long page that only begins like that\n" * 100),
+        # Nothing is wrong with the call.
+        (call(), "Error: query is required"),
+        (call(), "Invalid arguments for tool search: query is required"),
+        (call(), "Error: unknown tool: search"),
+        (call(arguments={"query": "x", "note": "y"}), "Error: unexpected note in the query"),
+        # Another tool is not known.
+        (call("serch"), "Error: unknown tool: grep"),
+        (call("serch"), "Error: boom"),
+    ],
+)
+def test_what_only_looks_like_a_refusal_settles_nothing(made: Call, text: str) -> None:
+    assert "rejected" not in last(answered_by(made, text))
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "text"),
+    [
+        ("transfer", "user", "Required user confirmation obtained. Transfer 881 done."),
+        ("query", "customer", "Missing: customer x has no invoices for that year."),
+        ("stat", "path", "Missing path: /data/raw has not been synced"),
+    ],
+)
+def test_a_result_that_begins_with_missing_or_required_is_no_refusal(name: str, parameter: str, text: str) -> None:
+    schema: JsonObject = {"type": "object", "properties": {parameter: {"type": "string"}}, "required": [parameter]}
+    found = last(trace(call(name, {parameter: "x"}, text), tools=(Tool(name=name, parameters=schema),)))
+    assert "rejected" not in found
+    assert not found["looks_rejected"].settles
+
+
+def test_the_violation_spoken_of_need_not_be_the_first() -> None:
+    schema: JsonObject = {
+        "type": "object",
+        "properties": {"id": {"type": "string"}, "page": {"type": "integer"}},
+        "required": ["id"],
+        "additionalProperties": False,
+    }
+    tool = Tool(name="read_page", parameters=schema)
+    made = call("read_page", {"id": 7, "page": "first", "size": 3}, "Error: page must be an integer")
+    assert "rejected" in settling(trace(made, tools=(tool,)))
+    assert "rejected" in settling(
+        trace(call("read_page", {"id": "7", "size": 3}, "Error: unexpected property 'size'"), tools=(tool,))
+    )
+    assert "rejected" not in settling(
+        trace(call("read_page", {"id": "7", "size": 3}, "Error: size 3 is sold out"), tools=(tool,))
+    )
+
+
+def test_the_environments_own_signal_needs_no_form() -> None:
     assert "rejected" in settling(trace(call("serch", text="", is_error=True), tools=(SEARCH,)))
+    assert "rejected" in settling(answered_by(UNPARSED, "", is_error=True))
+    assert "rejected" in settling(answered_by(MISSING_QUERY, "query is required", is_error=True))
     assert "rejected" in settling(trace(call(text="no", is_error=True, error_kind="bad_arguments")))
+
+
+def test_an_error_flag_alone_is_no_refusal_of_an_accepted_violation() -> None:
+    found = last(answered_by(MISSING_QUERY, "the index is being rebuilt", is_error=True))
+    assert "rejected" not in found
+    assert not found["looks_rejected"].settles
 
 
 def test_an_accepted_schema_violation_is_only_a_warning() -> None:
@@ -186,6 +279,16 @@ def test_what_a_program_says_of_itself_is_no_rejection(made: Call) -> None:
 def test_without_declared_tools_the_message_must_name_the_tool() -> None:
     assert "rejected" in settling(trace(call("serch", text="Error: unknown tool 'serch'")))
     assert "rejected" not in settling(trace(call("terminal", text="Error: unknown tool 'serch'")))
+    assert "rejected" not in settling(trace(call("lookup", text="The function lookup is not defined in this module.")))
+    assert "rejected" not in settling(trace(call("serch", text="Error: unknown tool '\ue000'"), tools=(SEARCH,)))
+
+
+def test_a_schema_of_many_parameters_costs_little() -> None:
+    tool = Tool(name="search", parameters={"type": "object", "properties": {f"p{n}": {} for n in range(9000)}})
+    made = Call(name="search", arguments_raw="{", arguments_state="unparsed", result=shown("Error: " + "p1 " * 300))
+    started = time.perf_counter()
+    facts(trace(*[made] * 100, tools=(tool,)))
+    assert time.perf_counter() - started < 5
 
 
 def test_a_call_without_its_result_is_not_judged_by_it() -> None:
@@ -242,7 +345,12 @@ def test_a_hostile_schema_costs_little(schema: JsonObject) -> None:
 @pytest.mark.parametrize(
     ("result", "expected"),
     [
-        (shown("boom", is_error=True), {"failed_result"}),
+        (shown("", is_error=True), {"failed_result", "empty_result"}),
+        (shown("Error: request timed out", is_error=True), {"failed_result"}),
+        (shown("Error 503: Service Unavailable", is_error=True), {"failed_result"}),
+        (shown("no such tool", is_error=True, error_kind="unknown_tool"), {"failed_result", "rejected"}),
+        (shown("Error: not enough seats on flight 213", is_error=True), set[str]()),
+        (shown("Error: the total is 305, but paid 255", is_error=True), set[str]()),
         (shown("1 failed", is_error=True, exit_code=1), set[str]()),
         (shown("", is_error=None), {"empty_result"}),
         (shown(" \n", is_error=False), {"empty_result"}),
@@ -262,6 +370,10 @@ def test_a_result_settles_only_what_it_shows(result: Result, expected: set[str])
     ("made", "signal"),
     [
         (call(text="x", exit_code=2), "nonzero_exit"),
+        (call(text="no such user", is_error=True), "error_result"),
+        (call("click", {"x": 1}, "Error: timed out", is_error=True), "error_result"),
+        (call("write_file", {"path": "a"}, ""), "silent_result"),
+        (call("bash", {"command": "git add ."}, ""), "silent_result"),
         (call(text="Traceback (most recent call last):\n  …"), "looks_like_error"),
         (call(text='{"error": "quota"}'), "looks_like_error"),
         (call(text='{"result": []}'), "no_documents"),
@@ -282,6 +394,111 @@ def test_a_text_that_mentions_an_error_later_does_not_look_like_one() -> None:
 def test_only_the_first_step_has_nothing_to_recover_from() -> None:
     found = facts(trace("plan", "act"))
     assert [[fact.name for fact in step if fact.settles] for step in found] == [["first_step"], []]
+
+
+# --- look-ups --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "search", "read", "list", "find", "grep", "cat", "query", "fetch", "view", "lookup", "ls", "glob",
+        "get_user", "get_order_details", "getUser", "GetUser", "list_directory", "find_file", "search_library", "web_search",
+        "read_page", "read_file", "user_lookup", "look_up", "mcp__files__read_file", "functions.search", "describe_table",
+    ],
+)  # fmt: skip
+def test_a_name_that_reads_is_a_look_up(name: str) -> None:
+    assert is_look_up(call(name))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "", "write_file", "press_key", "move", "add_to_cart", "roll_dice", "delegate", "think", "get", "open", "check",
+        "bash", "terminal", "python", "search_and_replace", "find_replace", "get_or_create", "list_append", "save_search",
+        "mark_as_read", "show_message", "start_query", "execute_query", "order_get", "mcp__search__delete", "getup",
+    ],
+)  # fmt: skip
+def test_any_other_name_may_be_a_change(name: str) -> None:
+    assert not is_look_up(call(name))
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "reads"),
+    [
+        ("query", {"sql": "SELECT a FROM t"}, True),
+        ("execute_sql", {"query": "select count(*) from t;"}, True),
+        ("query", {"sql": "DELETE FROM t"}, False),
+        ("query", {"sql": "-- tidy\nDELETE FROM t"}, False),
+        ("query_database", {"q": "SELECT 1; DROP TABLE t"}, False),
+        ("query", {"sql": "WITH a AS (DELETE FROM t RETURNING *) SELECT * FROM a"}, False),
+        ("sql", {"query": "SELECT * INTO b FROM a"}, False),
+        ("query", {"graphql": "mutation { pay }"}, False),
+        ("fetch", {"url": "https://example.org"}, True),
+        ("fetch", {"url": "https://example.org", "method": "POST"}, False),
+        ("fetch", {"url": "https://example.org", "body": "{}"}, False),
+        ("file_editor", {"command": "view", "path": "a"}, True),
+        ("file_editor", {"command": "create", "path": "a"}, False),
+        ("robot", {"command": "view"}, False),
+        ("bash", {"command": "cat a"}, True),
+        ("execute_bash", {"command": "rm a"}, False),
+        ("shell", {"command": ["bash", "-lc", "ls"]}, False),
+        ("search", {"query": "how to delete an account"}, True),
+    ],
+)
+def test_the_arguments_tell_whether_a_call_reads(name: str, arguments: JsonObject, reads: bool) -> None:
+    assert is_look_up(call(name, arguments)) is reads
+
+
+def test_arguments_that_are_not_known_make_no_look_up() -> None:
+    assert not is_look_up(Call(name="search", arguments={}, arguments_state="elided"))
+    assert not is_look_up(UNPARSED)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cat a.txt", "ls -la", "grep -rn 'a b' src | head -5", "rg x 2>/dev/null", "find . -name '*.py'", "cat a; cat b;",
+        "cd /repo && grep x f 2>&1 | wc -l", "sed -n '1,20p' a.py", "git log --oneline | head", "git diff HEAD", "tail -n 5 a",
+    ],
+)  # fmt: skip
+def test_a_line_of_readers_only_reads(line: str) -> None:
+    assert only_reads(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "", "cd /repo", "git add .", "git -c alias.log=!rm log", "cat a > b", "cat a >> b", "cat a | tee b", "ls; rm a", "ls && rm a",
+        "ls & rm a", "ls\nrm a", "cat $(rm a)", "cat `rm a`", "cat <(rm a)", "cat <<E", "find . -delete", "find . -exec rm {} +",
+        "find . '|' cat -delete", "sed -i s/a/b/ f", "sed -n '1w b' a", "rg --pre rm x", "tail -f log", "A=1 cat a", "(rm a)",
+        "xargs rm", "python a.py", "sort -o a b", "git diff --output=a", "cd sub && ls", "cat 'a", "cat $'a\\'; rm b'", "cat a # ; rm b",
+    ],
+)  # fmt: skip
+def test_any_other_line_may_change_something(line: str) -> None:
+    assert not only_reads(line)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        call("get_job_status", {"id": 1}),
+        call("get_progress"),
+        call("fetch", {"url": "https://example.org/jobs/1"}),
+        call("read_file", {"path": "server.log"}),
+        call("query", {"sql": "SELECT status FROM deliveries"}),
+        call("bash", {"command": "cat /proc/1/stat"}),
+        call("get_latest_news"),
+        call("get_current_time"),
+        call("list_messages"),
+    ],
+)
+def test_what_is_polled_may_change_by_itself(made: Call) -> None:
+    assert may_change_by_itself(made)
+
+
+def test_words_that_are_searched_for_do_not_make_a_search_a_poll() -> None:
+    assert not may_change_by_itself(call(arguments={"query": "opening time of the job centre"}))
 
 
 # --- repetition ------------------------------------------------------------------------------------------------------
@@ -307,14 +524,46 @@ def test_the_third_try_is_told_from_the_second() -> None:
         (call(), call("terminal", {"command": "touch x"}), call()),
         (call(), call(arguments={"query": "y"})),
         (call(), call("find")),
+        (call("press_key", {"key": "Down"}, "row 2"), call("press_key", {"key": "Down"}, "row 2")),
+        (call("move", {"to": "north"}, "You are in a forest."), call("move", {"to": "north"}, "You are in a forest.")),
+        (
+            call("add_to_cart", {"sku": 1}, "Added sku 1 to the cart"),
+            call("add_to_cart", {"sku": 1}, "Added sku 1 to the cart"),
+        ),
+        (call("roll_dice", {}, "4"), call("roll_dice", {}, "4")),
+        tuple(call("get_job_status", {"id": 1}, "running") for _ in range(3)),
         (call("terminal", text="ok"), call("terminal", text="ok")),
-        (call("terminal", text="", exit_code=0), call("terminal", text="", exit_code=0)),
+        (
+            call("terminal", {"command": "make"}, "", exit_code=0),
+            call("terminal", {"command": "make"}, "", exit_code=0),
+        ),
         (Call(name="search", arguments={}), Call(name="search", arguments={})),
         tuple(Call(name="search", arguments={}, arguments_state="elided", result=shown("x")) for _ in range(2)),
     ],
 )
 def test_a_call_is_no_repeat_when_something_may_have_changed(steps: tuple[Call, ...]) -> None:
     assert "repeat" not in last(trace(*steps))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        call("press_key", {"key": "Down"}, "row 2"),
+        call("get_job_status", {"id": 1}, "running"),
+        call("add_to_cart", {"sku": 1}, "Added sku 1 to the cart"),
+    ],
+)
+def test_the_same_change_or_poll_again_is_a_signal(made: Call) -> None:
+    found = last(trace(made, made, made))
+    assert found["same_call"] == Fact(
+        name="same_call", call=1, detail="same call as step 2, with the same result", settles=False
+    )
+    assert found.keys().isdisjoint({"repeat", "third_try"})
+
+
+def test_the_same_readers_in_a_shell_are_a_repeat() -> None:
+    made = call("bash", {"command": "grep -n x a.py | head"}, "3: x", exit_code=0)
+    assert "repeat" in settling(trace(made, made))
 
 
 def test_reading_in_between_changes_nothing_but_a_message_may() -> None:

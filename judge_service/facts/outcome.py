@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
+from judge_service.facts.lookup import is_look_up
 from judge_service.facts.wording import shortened
 from stepjudge.trace import Call, Result, Step, Trace
 from stepjudge.verdict import Fact
@@ -19,6 +20,13 @@ _ERROR = re.compile(
     r"|no such\b|timed? ?out\b|rate limit)",
     re.IGNORECASE,
 )
+# Failures of what lies between the agent and what it looks for: they tell nothing about that.
+_OUTSIDE = re.compile(
+    r".{0,60}?\b(?:timed? ?out|connection (?:refused|reset|aborted|closed|error|failed)|network (?:error|is unreachable)"
+    r"|service unavailable|bad gateway|internal server error|too many requests|rate limit)",
+    re.IGNORECASE,
+)
+_SHORT = 300
 _SMALL = 20_000
 
 
@@ -61,11 +69,20 @@ def _of_call(number: int, call: Call) -> Iterator[Fact]:
     result = call.result
     # A program that reports how it ended ran: a failing test run or a search without a match is information.
     if result.is_error and result.exit_code is None:
-        yield Fact(name="failed_result", call=number, detail=_said(result), settles=True)
+        certain = _tells_nothing(call)
+        yield Fact(
+            name="failed_result" if certain else "error_result", call=number, detail=_said(result), settles=certain
+        )
     if result.exit_code:
         yield Fact(name="nonzero_exit", call=number, detail=f"exit code {result.exit_code}")
     if _empty(result):
-        yield Fact(name="empty_result", call=number, detail="the result has no content", settles=True)
+        # A look-up that finds nothing says nothing; a change that succeeds may be silent.
+        if is_look_up(call):
+            yield Fact(name="empty_result", call=number, detail="the look-up brought no content", settles=True)
+        else:
+            yield Fact(
+                name="silent_result", call=number, detail="no content, from a call that may have changed something"
+            )
     if result.state == "missing":
         yield Fact(name="missing_result", call=number, detail="the trace has no result for this call")
     if result.is_error is None and result.exit_code is None and _looks_like_error(result.text):
@@ -80,6 +97,14 @@ def _empty(result: Result) -> bool:
         return False
     # With an exit code, silence says something: a change succeeded (0), or nothing was found (1).
     return result.exit_code is None and (result.state == "empty" or not result.text.strip())
+
+
+def _tells_nothing(call: Call) -> bool:
+    """Other errors may tell what was sought, such as "no such user" or the price that was due."""
+    result = call.result
+    if result.error_kind in ("unknown_tool", "bad_arguments") or not result.text.strip():
+        return True
+    return len(result.text) <= _SHORT and _OUTSIDE.match(error_text(result.text)) is not None and is_look_up(call)
 
 
 def _looks_like_error(text: str) -> bool:

@@ -1,11 +1,16 @@
-"""A call is rejected when the environment refuses it unheard: there is no such tool, or the arguments do not fit it."""
+"""A call is rejected when the environment refuses it unheard: there is no such tool, or the arguments do not fit it.
+
+Where the format does not say so, the words of the environment must leave no doubt; words that only look like a refusal
+are the signal `looks_rejected`.
+"""
 
 import json
 import re
 from collections.abc import Iterator
 
 from judge_service.facts.outcome import error_text
-from judge_service.facts.schema import Schemas
+from judge_service.facts.refusal import is_refusal
+from judge_service.facts.schema import Schemas, Violation
 from judge_service.facts.wording import shortened
 from stepjudge.trace import Call, Step, Tool
 from stepjudge.verdict import Fact
@@ -59,52 +64,62 @@ class Rejections:
 
     def _of_call(self, number: int, call: Call) -> Iterator[Fact]:
         unknown = bool(self._names) and call.name not in self._names
-        violation = self._violation(call)  # before the schema is asked for its fault: use may show one
+        violations = self._violations(call)  # before the schema is asked for its fault: use may show one
         if unknown:
             yield Fact(name="unknown_tool", call=number, detail=shortened(f"{call.name!r} is not among the tools"))
         schema = self._schemas.of(call.name)
         if schema is not None and schema.fault is not None:
             yield Fact(name="tool_schema_invalid", call=number, detail=schema.fault)
-        if violation is not None:
-            yield Fact(name="schema_violation", call=number, detail=violation)
+        if violations:
+            yield Fact(name="schema_violation", call=number, detail=violations[0].detail)
         if call.arguments_state == "unparsed":
             yield Fact(name="unparsed_arguments", call=number, detail=shortened(call.arguments_raw or ""))
-        if self._rejected(call, unknown=unknown, misfit=violation is not None or call.arguments_state == "unparsed"):
-            detail = shortened(error_text(call.result.text)) or "the environment gave no message"
+        detail = shortened(error_text(call.result.text)) or "the environment gave no message"
+        if self._rejected(call, violations):
             yield Fact(name="rejected", call=number, detail=detail, settles=True)
+        elif self._looks_rejected(call, unknown=unknown, misfit=bool(violations) or call.arguments_state == "unparsed"):
+            yield Fact(name="looks_rejected", call=number, detail=detail)
 
-    def _violation(self, call: Call) -> str | None:
+    def _violations(self, call: Call) -> tuple[Violation, ...]:
         if call.arguments_state != "ok" or call.arguments is None:
-            return None
+            return ()
         schema = self._schemas.of(call.name)
         if schema is None or schema.fault is not None:
-            return None
-        return schema.violation(call.arguments, len(json.dumps(call.arguments)))
+            return ()
+        return schema.violations(call.arguments, len(json.dumps(call.arguments)))
 
-    def _rejected(self, call: Call, *, unknown: bool, misfit: bool) -> bool:
-        result = call.result
-        if result.error_kind in ("unknown_tool", "bad_arguments"):
+    def _rejected(self, call: Call, violations: tuple[Violation, ...]) -> bool:
+        if call.result.error_kind in ("unknown_tool", "bad_arguments"):
             return True
-        # A program that ended, or ran out of time, was started: its arguments were accepted.
-        if result.state == "missing" or result.exit_code is not None or result.error_kind == "timeout":
+        if _ran(call):
             return False
-        if result.is_error is False:
+        known = call.name in self._names if self._names else None
+        if call.result.is_error and not call.result.text.strip():
+            # An error without a word: something else may have failed, unless the call could not have been made.
+            return known is False or call.arguments_state == "unparsed"
+        return is_refusal(call, violations, known=known, declared=tuple(self._schemas.parameter_names(call.name)))
+
+    def _looks_rejected(self, call: Call, *, unknown: bool, misfit: bool) -> bool:
+        if _ran(call):
             return False
-        if result.is_error and (unknown or misfit):
+        if call.result.is_error and (unknown or misfit):
             return True
-        complaint = _complaint(result.text)
-        if unknown and _NO_SUCH_TOOL.match(complaint):
+        complaint = _complaint(call.result.text)
+        if _NO_SUCH_TOOL.match(complaint) and (unknown or _names(call.name, complaint)):
             return True
-        if misfit and (_BAD_ARGUMENTS.match(complaint) or self._names_parameter(call, complaint)):
+        if misfit and _BAD_ARGUMENTS.match(complaint):
             return True
-        # The trace may list no tools or others, and a tool may ask for more than its schema says. Then the message
-        # alone must be plain: it names the tool that was called, or says that a declared parameter is missing.
-        if _NO_SUCH_TOOL.match(complaint) and _names(call.name, complaint):
-            return True
-        return bool(_MISSING.match(complaint)) and self._names_parameter(call, complaint)
+        return (misfit or bool(_MISSING.match(complaint))) and self._names_parameter(call, complaint)
 
     def _names_parameter(self, call: Call, complaint: str) -> bool:
         return any(_names(name, complaint) for name in self._schemas.parameter_names(call.name))
+
+
+def _ran(call: Call) -> bool:
+    """A program that ended, or ran out of time, was started: its arguments were accepted."""
+    result = call.result
+    ended = result.exit_code is not None or result.error_kind == "timeout"
+    return result.state == "missing" or ended or result.is_error is False
 
 
 def _complaint(text: str) -> str:
@@ -115,4 +130,8 @@ def _complaint(text: str) -> str:
 
 
 def _names(name: str, complaint: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", complaint[:200]) is not None if name else False
+    return (
+        re.search(rf"(?<!\w){re.escape(name)}(?!\w)", complaint[:200]) is not None
+        if name and name in complaint
+        else False
+    )

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from judge_service.facts.lookup import is_look_up, may_change_by_itself
 from stepjudge.trace import Call, Result, Step
 from stepjudge.verdict import Fact
 
@@ -17,23 +18,6 @@ _MOST_WORDS = 300
 _LONGEST = 20_000
 
 _WORD = re.compile(r"\w+")
-_NAME_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_READING = frozenset({
-    "cat", "check", "count", "describe", "explore", "fetch", "find", "get", "glob", "grep", "inspect", "list", "lookup",
-    "ls", "query", "read", "retrieve", "search", "show", "stat", "status", "view",
-})  # fmt: skip
-_CHANGING = frozenset({
-    "add", "append", "apply", "cancel", "click", "commit", "create", "delete", "edit", "execute", "insert", "modify",
-    "move", "next", "order", "pay", "post", "push", "put", "remove", "replace", "run", "send", "set", "sql", "type",
-    "undo", "update", "upload", "write",
-})  # fmt: skip
-
-# Two equal acknowledgements do not show that nothing changed: `increment` may say "ok" each time.
-_ACKNOWLEDGEMENT = re.compile(
-    r"[\W_]*(?:(?:ok(?:ay)?|done|success(?:ful|fully)?|true|null|none|sent|added|created|updated|saved|clicked|scrolled"
-    r"|pressed|typed|moved|deleted|removed|completed?|executed|status|result|message)[\W_]*){0,4}",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -67,33 +51,24 @@ class Repetitions:
             self._changes += 1
             return
         before = self._made.get((call.name, spelled))
-        repeated = before is not None and self._unchanged(before, call)
-        if not _reads_only(call):
+        same = before is not None and _same(before.result, call.result)
+        reads = is_look_up(call)
+        repeated = before is not None and same and reads and self._unchanged(before, call)
+        if not reads:
             self._changes += 1
         times = before.times + 1 if before is not None and repeated else 0
         self._made[call.name, spelled] = _Made(index, number, call.result, self._changes, times)
         near = self._nearest(index, number, call.name, spelled)
-        if before is not None and repeated:
+        if before is not None and same:
             detail = f"same call as {_place(before.step, before.number, index)}, with the same result"
-            yield Fact(name="repeat", call=number, detail=detail, settles=True)
+            yield Fact(name="repeat" if repeated else "same_call", call=number, detail=detail, settles=repeated)
             if times > 1:
                 yield Fact(name="third_try", call=number, detail=f"repeat number {times} with nothing changed")
         elif near is not None:
             yield near
 
     def _unchanged(self, before: _Made, call: Call) -> bool:
-        result = call.result
-        if before.changes != self._changes or result.state not in ("present", "empty"):
-            return False
-        if (result.state, result.text, result.exit_code) != (
-            before.result.state,
-            before.result.text,
-            before.result.exit_code,
-        ):
-            return False
-        if result.attachments or before.result.attachments:
-            return False
-        return _reads_only(call) or _ACKNOWLEDGEMENT.fullmatch(result.text[:200]) is None
+        return before.changes == self._changes and not may_change_by_itself(call)
 
     def _nearest(self, index: int, number: int, name: str, spelled: str) -> Fact | None:
         if len(spelled) > _LONGEST:
@@ -117,13 +92,11 @@ def _spelled(call: Call) -> str | None:
     return call.arguments_raw if call.arguments_state == "unparsed" else None
 
 
-def _reads_only(call: Call) -> bool:
-    """Whether the name says that the call cannot change anything. A terminal may do anything."""
-    command = (call.arguments or {}).get("command")
-    if command == "view":  # of the editors that one tool makes of many commands
-        return True
-    parts = {part.lower() for part in _NAME_PART.findall(call.name)}
-    return bool(parts & _READING) and not parts & _CHANGING
+def _same(one: Result, other: Result) -> bool:
+    """Whether both are there and alike; what an attachment shows is not known."""
+    if other.state not in ("present", "empty") or one.attachments or other.attachments:
+        return False
+    return (one.state, one.text, one.exit_code) == (other.state, other.text, other.exit_code)
 
 
 def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:

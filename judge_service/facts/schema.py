@@ -3,6 +3,8 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from jsonschema import Draft202012Validator, FormatChecker
@@ -25,6 +27,19 @@ _EFFORT = 20_000
 _IGNORED = ("pattern", "patternProperties", "uniqueItems", "unevaluatedProperties", "unevaluatedItems", "format")
 
 
+_MOST = 16
+"""Violations that are told of one call."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """What is wrong, the keyword of the schema that says so, and the top-level parameters that it concerns."""
+
+    detail: str
+    keyword: str
+    parameters: frozenset[str]
+
+
 class _TooMuchEffort(Exception):
     pass
 
@@ -41,19 +56,19 @@ class Schema:
         except Exception as error:
             self.fault = _fault(error)
 
-    def violation(self, arguments: JsonObject, size: int) -> str | None:
-        """The first violation, in words; `size` is the length of the arguments' JSON."""
+    def violations(self, arguments: JsonObject, size: int) -> tuple[Violation, ...]:
+        """The first ones; `size` is the length of the arguments' JSON."""
         # Every violation spells out the arguments, so large ones are allowed fewer evaluations.
         effort = self._left = min(_EFFORT, max(200, 20_000_000 // (size + 1)))
+        found: list[Violation] = []
         try:
-            for error in self._validator.iter_errors(arguments):
-                place = ".".join(str(part) for part in error.absolute_path)
-                return shortened(f"{place}: {error.message}" if place else error.message)
+            for error in islice(self._validator.iter_errors(arguments), _MOST):
+                found.append(_violation(error))
         # As above; found at use, such as a reference that loops or leaves the schema.
         except Exception as error:
-            if effort == _EFFORT or not isinstance(error, _TooMuchEffort):
+            if not found and (effort == _EFFORT or not isinstance(error, _TooMuchEffort)):
                 self.fault = _fault(error)
-        return None
+        return tuple(found)
 
     def _compiled(self, parameters: JsonObject):
         if len(json.dumps(parameters)) > _LARGEST:
@@ -101,6 +116,17 @@ class Schemas:
         """The parameters that the schema declares at its top."""
         properties = (self._parameters.get(name) or {}).get("properties")
         yield from properties if isinstance(properties, dict) else ()
+
+
+def _violation(error):
+    place = ".".join(str(part) for part in error.absolute_path)
+    names = {str(part) for part in list(error.absolute_path)[:1]}
+    if not names and error.validator == "required" and isinstance(error.validator_value, list):
+        names = {str(name) for name in error.validator_value if name not in error.instance}
+    elif not names and error.validator == "additionalProperties":
+        names = set(error.instance) - set(error.schema.get("properties", {}))
+    detail = shortened(f"{place}: {error.message}" if place else error.message)
+    return Violation(detail, str(error.validator), frozenset(names))
 
 
 def _ignore(validator, value, instance, schema):

@@ -63,11 +63,7 @@ def _speaks_of(rubric: Rubric) -> frozenset[str]:
     measured = {"valid", "relevant", "useful"}
     if set(rubric.scoring.passes) != measured or any(units[name] != "call" for name in measured):
         return frozenset()
-    # A query that was wrong for what it sought would not have been labelled +1, so the label covers arguments too.
-    arguments = (
-        {"arguments"} if rubric.scoring.arguments == "arguments" and units["arguments"] == "call" else set[str]()
-    )
-    return frozenset(measured | arguments)
+    return frozenset(measured)
 
 
 def _answer(question: Question, asked: Asked, known: Collection[str]) -> Answer:
@@ -81,12 +77,12 @@ def _answer(question: Question, asked: Asked, known: Collection[str]) -> Answer:
         )
     call = question.step.calls[asked.call - 1]
     names = {fact.name for fact in question.facts if fact.call in (None, asked.call)}
-    if missing := _missing(question.index, call, names, asked.criterion.name):
+    if missing := _missing(question.index, call, names):
         return undetermined(asked, "rule_unknown", missing)
     return _yes(question, asked, call)
 
 
-def _missing(index: int, call: Call, names: set[str], criterion: str) -> str:
+def _missing(index: int, call: Call, names: set[str]) -> str:
     """What keeps the one rule from speaking; empty when it speaks."""
     if "missing_result" in names:
         return "the trace has no result for this call"
@@ -100,8 +96,6 @@ def _missing(index: int, call: Call, names: set[str], criterion: str) -> str:
         return "the search brought no new document"
     if "addresses_judge" in names:
         return "the result speaks to the judge, so it needs a reader"
-    if criterion == "arguments" and "schema_violation" in names:
-        return "the arguments violate the tool's schema although they were accepted"
     return ""
 
 

@@ -185,6 +185,27 @@ def test_sub_agents_that_are_absent_or_belong_to_no_call_are_noted():
     assert any("'idle' belongs to no call" in note for note in notes)
 
 
+@pytest.mark.parametrize("id", ["c1", None])
+@pytest.mark.parametrize("children", [[], [run(USER, SAYS, trajectory_id="child")]])
+def test_a_result_that_is_only_a_reference_is_missing_and_not_empty(id: str | None, children: list[JsonValue]):
+    refers: JsonValue = {"source_call_id": id, "subagent_trajectory_ref": [{"trajectory_id": "child"}]}
+    trace = read(run(USER, acts(call(), results=[refers]), subagent_trajectories=children))
+    (made,) = trace.steps[0].calls
+    assert (made.result, len(made.subtraces)) == (Result(), len(children) if id else 0)
+
+
+def test_a_reference_takes_no_result_from_another_call():
+    refers: JsonValue = {"source_call_id": "c1", "subagent_trajectory_ref": [{"trajectory_id": "gone"}]}
+    trace = read(run(USER, acts(call(), call("c2"), call("c3"), results=[refers, result("b", "c2"), result("", "c3")])))
+    assert [made.result.state for made in trace.steps[0].calls] == ["missing", "present", "empty"]
+
+
+def test_a_reference_that_answers_no_call_is_no_empty_observation():
+    refers: JsonValue = {"subagent_trajectory_ref": [{"trajectory_id": "gone"}]}
+    trace = read(run(USER, {**SAYS, "observation": {"results": [refers]}}))
+    assert trace.steps[0].observation is None
+
+
 def test_sub_agents_that_refer_to_each_other_do_not_run_in_a_circle():
     one = run(USER, delegates(trajectory_id="2"), trajectory_id="1")
     two = run(USER, delegates(trajectory_id="1"), trajectory_id="2")

@@ -5,6 +5,7 @@ from typing import get_args
 
 from pydantic import JsonValue
 
+from stepjudge.formats.reading.atif_runs import references_in
 from stepjudge.formats.reading.content import compact, read_content
 from stepjudge.formats.reading.draft import Draft
 from stepjudge.formats.reading.shape import (
@@ -84,7 +85,8 @@ def _tell_emission(draft: Draft, step: JsonObject, subtraces: Subtraces) -> None
         _tell_results(draft, step)
         return
     for result in _results(step):
-        draft.observation(result.get("content"))
+        if not _is_told_elsewhere(result):
+            draft.observation(result.get("content"))
         _note_runs(draft, result, subtraces)
 
 
@@ -133,9 +135,13 @@ def _arguments(call: JsonObject) -> tuple[JsonValue, ArgumentsState | None]:
 
 def _tell_results(draft: Draft, step: JsonObject) -> None:
     failed = _failed_calls(step)
-    for result in _results(step):
+    results = _results(step)
+    for result in results:
         about = as_object(result.get("extra"))
         id_ = identifier(result.get("source_call_id"))
+        # Results without an id are paired by their order, so none but the last may be passed over.
+        if _is_told_elsewhere(result) and id_ not in failed and (id_ is not None or result is results[-1]):
+            continue
         kind = about.get("error_kind")
         draft.result(
             result.get("content"),
@@ -145,6 +151,12 @@ def _tell_results(draft: Draft, step: JsonObject) -> None:
             exit_code=as_integer(about.get("exit_code")),
             truncated=about.get("truncated") is True,
         )
+
+
+def _is_told_elsewhere(result: JsonObject) -> bool:
+    """Whether all that stands here is a reference to the run of a sub-agent: what the agent saw is then not known."""
+    told = result.get("content") is not None or as_object(result.get("extra"))
+    return not told and any(True for _ in references_in(result))
 
 
 def _tell_free_results(draft: Draft, step: JsonObject, subtraces: Subtraces) -> None:
