@@ -1,63 +1,32 @@
 """A model is asked with messages and a JSON Schema, and gives a completion or says why there is none.
 
-This module alone knows litellm, tenacity and what providers reject. All retrying happens here.
+This module alone knows litellm and tenacity. All retrying happens here.
 """
 # pyright: basic
 
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import cache
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import anyio
 from pydantic import SecretStr
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_random_exponential
 
+from judge_service import provider_error
 from judge_service.confidence import Token
+from judge_service.endpoint import addresses, has_no_address
+from judge_service.model_settings import ModelSettings
+from judge_service.price import Price
 from judge_service.prompt import Prompt
-from stepjudge.value import JsonObject, Value
+from judge_service.secret import secrets
+from judge_service.terms import OPTIONAL, Mode, Terms, held_to
+from stepjudge.value import JsonObject
 from stepjudge.verdict import Cause
-
-Mode = Literal["json_schema", "tool", "json_object", "text"]
-"""How the model is held to the reply's shape, from the strictest to a mere request."""
-
-_MODES: tuple[Mode, ...] = ("json_schema", "tool", "json_object", "text")
-_TRANSIENT = {408, 409, 425, 429, 500, 502, 503, 504, 529}
-_OPTIONAL = ("temperature", "seed", "top_p", "top_logprobs", "logprobs")
-_TOOL = "answer"
-
-
-class ModelSettings(Value):
-    """Which model, where, and with which sampling parameters."""
-
-    model: str
-    """Any litellm name, such as `openai/gpt-5.2` or `anthropic/claude-sonnet-5`."""
-    api_base: str | None = None
-    api_key: SecretStr | None = None
-    temperature: float | None = 0.0
-    top_p: float | None = None
-    seed: int | None = None
-    max_tokens: int = 4_096
-    """Limit of one reply."""
-    logprobs: bool = True
-    """Ask for token probabilities where the provider has them; they become the confidence of answers."""
-    timeout_s: float = 120.0
-    attempts: int = 5
-    """Tries of one request, for failures that may pass."""
-    max_wait_s: float = 60.0
-    """Longest wait between two tries. A provider that asks for longer is taken at its word: no verdict."""
-    input_cost_per_token: float | None = None
-    """In USD, for a model that the bundled price list does not know."""
-    output_cost_per_token: float | None = None
-
-    def specification(self) -> JsonObject:
-        """What an answer depends on: no key, and nothing about waiting."""
-        return self.model_dump(mode="json", include={"model", "api_base", "temperature", "top_p", "seed", "max_tokens"})
 
 
 @dataclass(frozen=True)
@@ -77,17 +46,21 @@ class Completion:
     cost_usd: float | None
     latency_s: float
     attempts: int
+    perhaps_billed: int
+    """Tries before this reply that the provider may have charged for, although their replies never came."""
     tokens: tuple[Token, ...]
     """Token probabilities, where the provider tells them."""
 
 
 class ModelUnavailable(Exception):
-    """No completion, and whether that may pass."""
+    """No completion, and whether that may pass. The message holds no secret, no path and no traceback."""
 
-    def __init__(self, message: str, *, cause: Cause, attempts: int) -> None:
+    def __init__(self, message: str, *, cause: Cause, attempts: int, perhaps_billed: int = 0) -> None:
         super().__init__(message)
         self.cause: Cause = cause
         self.attempts = attempts
+        self.perhaps_billed = perhaps_billed
+        """Tries that the provider may have charged for: they ran out of time, or their connection broke."""
 
 
 class Model(Protocol):
@@ -113,54 +86,62 @@ class Model(Protocol):
 
 
 class LitellmModel:
-    """Any model that litellm reaches. It remembers which mode and parameters the provider turned down."""
+    """Any model that litellm reaches. It remembers what a provider turned down, once the request went through without.
+
+    What is conceded to an error that another request does not meet is forgotten with the request that failed.
+    """
 
     def __init__(self, settings: ModelSettings) -> None:
         self._settings = settings
-        self._mode: Mode | None = None
-        self._dropped: tuple[str, ...] = ()
+        self._at = addresses(settings.model, settings.api_base, os.environ)
+        self._specification = settings.specification(os.environ)
+        self._price = Price(settings, self._at, _litellm)
+        self._terms: Terms | None = None
         self.reply_limit = settings.max_tokens
+
+    def specification(self) -> JsonObject:
+        """What its answers depend on, as it was when the model was made."""
+        return self._specification
 
     async def complete(
         self, prompt: Prompt, said: Sequence[tuple[str, str]], schema: JsonObject, limit: int
     ) -> Completion:
+        if has_no_address(self._settings.model, self._at):
+            reason = f"{self._settings.model!r} is on nobody's server: api_base is not set"
+            raise ModelUnavailable(reason, cause="rejected", attempts=0)
         litellm = await anyio.to_thread.run_sync(_litellm)
-        if self._mode is None:
-            self._mode, self._dropped = _supported(litellm, self._settings.model)
+        if self._terms is None:
+            self._terms = _supported(litellm, self._settings.model)
+        terms = self._terms
         conversation = messages(self._settings.model, prompt, said)
-        attempts = 0
+        tries = _Tries()
         while True:
             started = time.perf_counter()
-            mode, dropped = self._mode, self._dropped
-            request = self._request(conversation, schema, mode, dropped, limit)
             try:
-                response, tries = await self._persist(litellm, request)
-            except ModelUnavailable as error:
-                attempts += error.attempts
-                if not self._concede(mode, dropped, error):
-                    raise ModelUnavailable(str(error), cause=error.cause, attempts=attempts) from error
+                response = await self._persist(litellm, self._request(conversation, schema, terms, limit), tries)
+            except Exception as error:
+                # litellm raises whatever its providers, their SDKs and its own gaps raise: none of it is ours
+                conceded = terms.after(str(error)) if provider_error.cause(error) == "rejected" else None
+                if conceded is None:
+                    raise self._unavailable(error, tries) from error
+                terms = conceded
                 continue
-            return _completion(response, self, mode, dropped, time.perf_counter() - started, attempts + tries)
+            self._terms = self._terms.joined(terms)
+            return _completion(response, self._price, terms, time.perf_counter() - started, tries)
 
     def price(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        per_token = self._prices()
-        return None if per_token is None else prompt_tokens * per_token[0] + completion_tokens * per_token[1]
+        return self._price.of(prompt_tokens, completion_tokens)
 
-    def _prices(self) -> tuple[float, float] | None:
-        given, taken = self._settings.input_cost_per_token, self._settings.output_cost_per_token
-        if given is not None and taken is not None:
-            return given, taken
-        if self._settings.api_base:
-            return None  # a name on somebody's own server says nothing about money
-        try:
-            info = _litellm().get_model_info(self._settings.model)
-        except Exception:  # litellm raises a bare Exception for a model that is not in its list
-            return None
-        return (info.get("input_cost_per_token") or 0.0, info.get("output_cost_per_token") or 0.0)
+    def _unavailable(self, error: Exception, tries: "_Tries") -> ModelUnavailable:
+        known = secrets(_secret(self._settings.api_key), os.environ)
+        return ModelUnavailable(
+            provider_error.words(error, known),
+            cause=provider_error.cause(error),
+            attempts=tries.count,
+            perhaps_billed=tries.perhaps_billed,
+        )
 
-    def _request(
-        self, messages: list[Any], schema: JsonObject, mode: Mode, dropped: Sequence[str], limit: int
-    ) -> dict[str, Any]:
+    def _request(self, messages: list[Any], schema: JsonObject, terms: Terms, limit: int) -> dict[str, Any]:
         settings = self._settings
         optional = {
             "temperature": settings.temperature,
@@ -177,8 +158,8 @@ class LitellmModel:
             # litellm and the SDK below it would retry behind our back
             "num_retries": 0,
             "max_retries": 0,
-            **{key: value for key, value in optional.items() if value is not None and key not in dropped},
-            **_held_to(schema, mode),
+            **{key: value for key, value in optional.items() if value is not None and key not in terms.dropped},
+            **held_to(schema, terms.mode),
         }
         if settings.api_base:
             # a key from the environment belongs to the provider, not to whoever listens at this address
@@ -187,56 +168,44 @@ class LitellmModel:
             request["api_key"] = _secret(settings.api_key)
         return request
 
-    async def _persist(self, litellm: Any, request: dict[str, Any]) -> tuple[Any, int]:
-        tries = 0
-        try:
-            async for attempt in AsyncRetrying(
-                retry=retry_if_exception(self._may_pass),
-                stop=stop_after_attempt(self._settings.attempts),
-                wait=self._wait,
-                sleep=anyio.sleep,
-                reraise=True,
-            ):
-                with attempt:
-                    tries += 1
-                    with anyio.fail_after(self._settings.timeout_s + 5):
-                        return await litellm.acompletion(**request), tries
-        except Exception as error:
-            if not _from_provider(litellm, error):
-                raise
-            raise ModelUnavailable(_words(error), cause=_cause(error), attempts=tries) from error
+    async def _persist(self, litellm: Any, request: dict[str, Any], tries: "_Tries") -> Any:
+        async for attempt in AsyncRetrying(
+            retry=retry_if_exception(self._may_pass),
+            stop=stop_after_attempt(self._settings.attempts),
+            wait=self._wait,
+            sleep=anyio.sleep,
+            reraise=True,
+        ):
+            with attempt, tries.another():
+                with anyio.fail_after(self._settings.timeout_s + 5):
+                    return await litellm.acompletion(**request)
         raise AssertionError("tenacity either returns or raises")
 
     def _may_pass(self, error: BaseException) -> bool:
-        return _transient(error) and (_retry_after(error) or 0) <= self._settings.max_wait_s
+        return provider_error.transient(error) and (provider_error.retry_after(error) or 0) <= self._settings.max_wait_s
 
     def _wait(self, state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
-        asked = _retry_after(error) if error else None
+        asked = provider_error.retry_after(error) if error else None
         backoff = wait_random_exponential(multiplier=0.25, max=self._settings.max_wait_s)(state)
         return backoff if asked is None else asked + min(backoff, 0.25)
 
-    def _concede(self, mode: Mode, dropped: tuple[str, ...], error: ModelUnavailable) -> bool:
-        """Give up a parameter that the provider turned down by name, or hold it to the shape less strictly."""
-        if error.cause != "rejected":
-            return False
-        if (mode, dropped) != (self._mode, self._dropped):
-            return True  # another request has conceded meanwhile: try what it left
-        text = str(error).lower()
-        for name in _OPTIONAL:
-            if name not in dropped and re.search(rf"\b{name}\b", text):
-                extra = ("top_logprobs",) if name == "logprobs" else ()
-                self._dropped = (*dropped, name, *extra)
-                return True
-        names_mode = {
-            "json_schema": r"response_format|schema|output_format|structured",
-            "tool": r"tool",
-            "json_object": r"response_format|json",
-        }
-        if mode in names_mode and re.search(names_mode[mode], text):
-            self._mode = _MODES[_MODES.index(mode) + 1]
-            return True
-        return False
+
+class _Tries:
+    """Counts the tries of one request."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.perhaps_billed = 0
+
+    @contextmanager
+    def another(self) -> Iterator[None]:
+        self.count += 1
+        try:
+            yield
+        except Exception as error:
+            self.perhaps_billed += provider_error.perhaps_billed(error)
+            raise
 
 
 @cache
@@ -250,35 +219,18 @@ def _litellm() -> Any:
     return litellm
 
 
-def _supported(litellm: Any, model: str) -> tuple[Mode, tuple[str, ...]]:
+def _supported(litellm: Any, model: str) -> Terms:
     """The strictest mode litellm can pass on to this provider, and what it cannot. Unknown models get everything."""
     try:
         known = litellm.get_supported_openai_params(model) or []
     except Exception:  # litellm raises bare exceptions for a model whose provider it cannot tell; the call will say so
         known = []
     if not known:
-        return "json_schema", ()
-    dropped = tuple(name for name in _OPTIONAL if name not in known)
+        return Terms("json_schema", ())
+    dropped = tuple(name for name in OPTIONAL if name not in known)
     if "response_format" in known:
-        return "json_schema", dropped
-    return ("tool" if "tools" in known else "text"), dropped
-
-
-def _held_to(schema: JsonObject, mode: Mode) -> dict[str, Any]:
-    match mode:
-        case "json_schema":
-            form = {"name": _TOOL, "schema": schema, "strict": True}
-            return {"response_format": {"type": "json_schema", "json_schema": form}}
-        case "tool":
-            function = {"name": _TOOL, "description": "Gives the answers.", "parameters": schema}
-            return {
-                "tools": [{"type": "function", "function": function}],
-                "tool_choice": {"type": "function", "function": {"name": _TOOL}},
-            }
-        case "json_object":
-            return {"response_format": {"type": "json_object"}}
-        case "text":
-            return {}
+        return Terms("json_schema", dropped)
+    return Terms("tool" if "tools" in known else "text", dropped)
 
 
 def messages(model: str, prompt: Prompt, said: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
@@ -300,13 +252,11 @@ def messages(model: str, prompt: Prompt, said: Sequence[tuple[str, str]]) -> lis
     return messages
 
 
-def _completion(
-    response: Any, model: LitellmModel, mode: Mode, dropped: tuple[str, ...], latency_s: float, attempts: int
-) -> Completion:
+def _completion(response: Any, price: Price, terms: Terms, latency_s: float, tries: _Tries) -> Completion:
     choice = response.choices[0]
     message = choice.message
     text = message.content or ""
-    if mode == "tool" and message.tool_calls:
+    if terms.mode == "tool" and message.tool_calls:
         text = message.tool_calls[0].function.arguments or ""
     usage = getattr(response, "usage", None)
     details = getattr(usage, "prompt_tokens_details", None)
@@ -314,27 +264,18 @@ def _completion(
         text=text,
         finish_reason=choice.finish_reason or "",
         refusal=getattr(message, "refusal", None),
-        mode=mode,
-        dropped=dropped,
+        mode=terms.mode,
+        dropped=terms.dropped,
         model=response.model,
         prompt_tokens=getattr(usage, "prompt_tokens", None),
         cached_tokens=getattr(details, "cached_tokens", None),
         completion_tokens=getattr(usage, "completion_tokens", None),
-        cost_usd=_cost(response, model, usage),
+        cost_usd=price.charged(response),
         latency_s=latency_s,
-        attempts=attempts,
+        attempts=tries.count,
+        perhaps_billed=tries.perhaps_billed,
         tokens=_tokens(choice),
     )
-
-
-def _cost(response: Any, model: LitellmModel, usage: Any) -> float | None:
-    """litellm's figure knows cached tokens, but is made up where we hold that the price is not known."""
-    prices = model._prices()
-    if prices is None or usage is None:
-        return None
-    listed = response._hidden_params.get("response_cost")
-    own = model._settings.input_cost_per_token is not None
-    return listed if listed and not own else usage.prompt_tokens * prices[0] + usage.completion_tokens * prices[1]
 
 
 def _tokens(choice: Any) -> tuple[Token, ...]:
@@ -345,81 +286,5 @@ def _tokens(choice: Any) -> tuple[Token, ...]:
     )
 
 
-def _from_provider(litellm: Any, error: BaseException) -> bool:
-    """Provider errors derive from openai.APIError; litellm adds bare ones for parameters and unknown providers."""
-    import openai
-
-    return isinstance(error, (openai.APIError, TimeoutError, litellm.exceptions.BudgetExceededError))
-
-
-def _status(error: BaseException) -> int | None:
-    status = getattr(error, "status_code", None)
-    return status if isinstance(status, int) else None
-
-
-def _transient(error: BaseException) -> bool:
-    if isinstance(error, TimeoutError):
-        return True
-    if "insufficient_quota" in _codes(error):
-        return False  # a 429 that no waiting mends
-    status = _status(error)
-    return status in _TRANSIENT or (status is None and _named(error, "APIConnectionError", "APIError"))
-
-
-def _cause(error: BaseException) -> Cause:
-    if _named(error, "ContextWindowExceededError") or "context_length_exceeded" in _codes(error):
-        return "context_too_long"
-    if _named(error, "ContentPolicyViolationError") or "content_filter" in _codes(error):
-        return "content_filter"
-    return "provider" if _transient(error) else "rejected"
-
-
-def _codes(error: BaseException) -> tuple[str, ...]:
-    """The provider's own words for the kind of error, which litellm does not always turn into a class."""
-    body = getattr(error, "body", None)
-    fields = body if isinstance(body, dict) else {}
-    return tuple(
-        str(value) for value in (fields.get("code"), fields.get("type"), getattr(error, "code", None)) if value
-    )
-
-
-def _named(error: BaseException, *names: str) -> bool:
-    return any(cls.__name__ in names for cls in type(error).__mro__)
-
-
-def _words(error: BaseException) -> str:
-    if isinstance(error, TimeoutError):
-        return "the provider gave no answer in time"
-    return _without_secrets(str(error))[:2_000]
-
-
-def _without_secrets(text: str) -> str:
-    """Providers like to echo the key they turned down."""
-    return re.sub(r"\b(sk|key|Bearer)[-_ ][A-Za-z0-9*_\-]{6,}", r"\1-…", text)
-
-
 def _secret(key: SecretStr | None) -> str | None:
     return key.get_secret_value() if key else None
-
-
-def _retry_after(error: BaseException | None) -> float | None:
-    """Seconds that the provider asks us to wait, from `retry-after-ms` or either form of `retry-after`."""
-    headers = getattr(getattr(error, "response", None), "headers", None) or {}
-    if milliseconds := headers.get("retry-after-ms"):
-        return _number(milliseconds, 0.001)
-    if not (after := headers.get("retry-after")):
-        return None
-    seconds = _number(after, 1)
-    if seconds is not None:
-        return seconds
-    try:
-        return max(0.0, (parsedate_to_datetime(after) - datetime.now(UTC)).total_seconds())
-    except (TypeError, ValueError):
-        return None
-
-
-def _number(text: str, scale: float) -> float | None:
-    try:
-        return max(0.0, float(text) * scale)
-    except ValueError:
-        return None

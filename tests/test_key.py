@@ -89,6 +89,19 @@ def test_another_endpoint_is_asked_again(asked: Callable[..., int]) -> None:
         assert len(other.requests) == 2
 
 
+@pytest.mark.parametrize("variable", ["OPENAI_BASE_URL", "OPENAI_API_BASE"])
+def test_another_endpoint_in_the_environment_is_asked_again(
+    variable: str, provider: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-from-the-environment")
+    with Provider(always("yes")) as other:
+        for each in (provider, provider, other):
+            monkeypatch.setenv(variable, each.base_url)
+            with JudgeClient.embedded(data_dir=tmp_path, judge="openai/fake") as client:
+                client.score(trace())
+        assert (len(provider.requests), len(other.requests)) == (2, 2)
+
+
 def test_the_same_rubric_sent_whole_is_the_same_rubric(asked: Callable[..., int]) -> None:
     assert asked(trace(), rubric=STEP) == 0
 
