@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 
 def write(path: Path, megabytes: int) -> int:
@@ -26,8 +27,8 @@ def write(path: Path, megabytes: int) -> int:
     return traces
 
 
-def chat(number: int) -> dict[str, object]:
-    messages: list[dict[str, object]] = [{"role": "user", "content": f"Task {number}"}]
+def chat(number: int) -> dict[str, Any]:
+    messages: list[dict[str, Any]] = [{"role": "user", "content": f"Task {number}"}]
     for step in range(20):
         call = {"id": f"c{step}", "type": "function", "function": {"name": "read", "arguments": f'{{"page": {step}}}'}}
         page = f"page {step} of {number}: " + "the quick brown fox jumps over the lazy dog\n" * 110

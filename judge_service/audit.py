@@ -5,7 +5,7 @@ import anyio
 from judge_service.facts import settle
 from judge_service.ledger import Ledger
 from judge_service.prompt import PROMPT_VERSION, Prompt, prompt
-from judge_service.question import Question
+from judge_service.question import Question, alone
 from judge_service.shown import Shown, mark
 from judge_service.state import next_state, restored, states
 from stepjudge.contract import Audit
@@ -20,28 +20,28 @@ async def audited(record: VerdictRecord, ledger: Ledger) -> Audit:
     stored = await ledger.chain(record.state_digest, record.step_digest)
     rubric = await ledger.rubric(record.rubric_digest)
     if stored is None:
-        return Audit(record=record, prompt=None, prompt_matches=None, state_matches=False)
+        return Audit(record=record, prompts=(), prompt_matches=None, state_matches=False)
     return await anyio.to_thread.run_sync(_audit, record, restored(*stored), rubric, after, ledger.fence_key)
 
 
 def _audit(record: VerdictRecord, trace: Trace, rubric: Rubric | None, after: str, fence_key: str) -> Audit:
-    before, _ = states(trace)
+    before, _ = states(trace, reasoning=rubric.shows_reasoning if rubric else False)
     state_matches = before[-1] == after and len(trace.steps) == record.verdict.step
-    if record.prompt_digest is None or rubric is None:
-        return Audit(record=record, prompt=None, prompt_matches=None, state_matches=state_matches)
-    again = _prompt(
-        record, trace, rubric, Shown(trace, mark(bytes.fromhex(fence_key), before[0]), reasoning=rubric.shows_reasoning)
-    )
+    if not record.prompt_digests or rubric is None:
+        return Audit(record=record, prompts=(), prompt_matches=None, state_matches=state_matches)
+    fence = mark(bytes.fromhex(fence_key), before[0])
+    again = _prompts(record, trace, rubric, Shown(trace, fence, reasoning=rubric.shows_reasoning))
+    same = tuple(each.digest for each in again) == record.prompt_digests
     return Audit(
         record=record,
-        prompt=f"{again.system}\n{again.user}",
-        prompt_matches=again.digest == record.prompt_digest and record.prompt_version == PROMPT_VERSION,
+        prompts=tuple(f"{each.system}\n{each.user}" for each in again),
+        prompt_matches=same and record.prompt_version == PROMPT_VERSION,
         state_matches=state_matches,
     )
 
 
-def _prompt(record: VerdictRecord, trace: Trace, rubric: Rubric, shown: Shown) -> Prompt:
+def _prompts(record: VerdictRecord, trace: Trace, rubric: Rubric, shown: Shown) -> list[Prompt]:
     found = record.verdict.facts
     _, asked = settle(rubric, trace.steps[-1], found)
     question = Question(rubric, trace, len(trace.steps), found, asked)
-    return prompt(question, shown)
+    return [prompt(part, shown) for part in alone(question)]

@@ -1,4 +1,7 @@
-"""A budget is the money a request may spend on models. What is asked at once is reserved, so it is never exceeded."""
+"""A budget is about what a request may spend on models: estimates are reserved, so tasks together do not overrun it.
+
+It cannot see what has no price, what an estimate of tokens missed, or tries that were billed without a reply.
+"""
 
 import math
 

@@ -62,7 +62,7 @@ class Cache:
         return self._store is not None and self._store.reset("eviction_policy") != "none"
 
     def get(self, key: str) -> Verdict | None:
-        """The verdict, or null. Quick enough (tens of microseconds) to be called on the event loop."""
+        """The verdict, or null. A fraction of a millisecond: call it in a thread for many."""
         if self._store is None:
             return None
         try:
@@ -98,6 +98,8 @@ def _opened(folder: Path, timeout_s: float) -> diskcache.Cache | None:
     """The store; a corrupt one is renamed aside and started anew, an unusable folder means no cache."""
     try:
         return _open(folder, timeout_s)
+    except sqlite3.OperationalError as error:  # locked, full, read-only: nothing is wrong with what is in it
+        log.warning("no verdict cache for now: %s", error)
     except sqlite3.DatabaseError as error:
         aside = folder.with_name(f"{folder.name}.corrupt-{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
         log.warning("the verdict cache is corrupt (%s): it is now %s, and a new one is started", error, aside)

@@ -3,13 +3,21 @@
 import hashlib
 import hmac
 import ipaddress
+import re
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from fastapi import Request
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Send
+from starlette.types import Scope as AsgiScope
 
 from judge_service.errors import Forbidden, Unauthorized
 from judge_service.settings import ApiKey, Scope
+
+EMBEDDED_HOST = "stepjudge.embedded"
+"""What the in-process client calls the service; no network can carry a request to it."""
 
 
 class UnsafeAddress(Exception):
@@ -33,6 +41,32 @@ def holder(presented: str | None, keys: Mapping[str, ApiKey]) -> tuple[str, ApiK
         if hmac.compare_digest(digest, key.sha256):
             found = name, key
     return found
+
+
+class LoopbackOnly:
+    """Turns requests away that were meant for another host: without keys, a web page could otherwise speak to us.
+
+    A page on the web can make its own name point at this machine (DNS rebinding); the Host header still tells.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not _meant_for_us(scope):
+            refused = Forbidden(
+                "without API keys, this service answers to names of this machine only, such as 127.0.0.1"
+            )
+            body = refused.problem().model_dump_json()
+            await Response(body, refused.status, media_type="application/problem+json")(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+def _meant_for_us(scope: AsgiScope) -> bool:
+    host = Headers(scope=scope).get("host", "")
+    name = host.rpartition(":")[0] if re.search(r":\d+$", host) else host
+    return _loopback(name.strip("[]")) or name == EMBEDDED_HOST
 
 
 def needs(scope: Scope) -> Callable[[Request], Coroutine[Any, Any, None]]:

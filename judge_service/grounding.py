@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 
-from judge_service.shown import Piece
+from judge_service.shown import Places
 from stepjudge.verdict import Answer
 from stepjudge.visible import visible
 
 
-def grounded(answers: Sequence[Answer], pieces: Sequence[Piece]) -> tuple[Answer, ...]:
+def grounded(answers: Sequence[Answer], places: Places) -> tuple[Answer, ...]:
     """The answers, with those flagged `ungrounded` whose evidence does not stand, or that have none.
 
     An answer that was settled by facts, or that is no yes and no no, needs no evidence.
     """
-    places = {piece.place: piece for piece in pieces}
     return tuple(
         answer.model_copy(update={"ungrounded": True})
         if _needs_evidence(answer) and complaint(answer, places)
@@ -21,23 +20,22 @@ def grounded(answers: Sequence[Answer], pieces: Sequence[Piece]) -> tuple[Answer
     )
 
 
-def complaints(answers: Sequence[Answer], pieces: Sequence[Piece]) -> tuple[str, ...]:
+def complaints(answers: Sequence[Answer], places: Places) -> tuple[str, ...]:
     """What to tell the model about each answer that is not grounded."""
-    places = {piece.place: piece for piece in pieces}
     found = ((answer, complaint(answer, places)) for answer in answers if _needs_evidence(answer))
     return tuple(f"`{answer.criterion}`{_of(answer)}: {text}" for answer, text in found if text)
 
 
-def complaint(answer: Answer, places: dict[str, Piece]) -> str:
+def complaint(answer: Answer, places: Places) -> str:
     """What is wrong with the answer's evidence; empty when nothing is."""
     if not answer.evidence:
         return "no evidence is quoted"
     for item in answer.evidence:
-        if item.place not in places:
+        if (piece := places(item.place)) is None:
             return f"there is no place {item.place[:60]!r}"
         if not (quote := visible(item.quote)).strip():
             return "a quote is empty"
-        if not places[item.place].holds(quote):
+        if not piece.holds(quote):
             return f"the quote {item.quote[:80]!r} does not stand at {item.place}"
     return ""
 

@@ -18,6 +18,7 @@ from judge_service.judges.judge import Judge
 from judge_service.ledger import Chain, Ledger
 from judge_service.prompt import PROMPT_VERSION
 from judge_service.question import Answered, Question, requests
+from judge_service.room import Room
 from judge_service.shown import Shown, mark
 from judge_service.state import content, opening, states
 from stepjudge.contract import Estimate
@@ -68,7 +69,7 @@ class Case:
     @cached_property
     def digests(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """(states, steps) of the trace."""
-        return states(self.trace)
+        return states(self.trace, reasoning=self.rubric.shows_reasoning)
 
     @cached_property
     def facts(self) -> tuple[tuple[Fact, ...], ...]:
@@ -111,6 +112,7 @@ class Judging:
         self._cache = cache
         self._ledger = ledger
         self._limiter = anyio.CapacityLimiter(concurrency)
+        self._room = Room()
         self._flights = Flights()
         self._version = version
 
@@ -169,7 +171,8 @@ class Judging:
     async def _recalled(self, case: Case) -> dict[int, Landed]:
         """Verdicts that the cache remembers, or else the ledger."""
         keys = {index: case.key(index) for index in case.indices}
-        found = {index: verdict for index, key in keys.items() if (verdict := self._cache.get(key))}
+        # reading hundreds of verdicts takes long enough to keep others waiting
+        found = await anyio.to_thread.run_sync(self._cached, keys)
         recorded = await self._ledger.remembered([key for index, key in keys.items() if index not in found])
         for index, key in keys.items():
             if verdict := recorded.get(key):
@@ -177,9 +180,12 @@ class Judging:
                 await self._cache.put(verdict)
         return {index: Landed(verdict, cached=True) for index, verdict in found.items()}
 
+    def _cached(self, keys: Mapping[int, str]) -> dict[int, Verdict]:
+        return {index: verdict for index, key in keys.items() if (verdict := self._cache.get(key))}
+
     async def _keep(self, case: Case, last: int) -> None:
         before, steps = case.digests
-        contents = tuple(content(step) for step in case.trace.steps[:last])
+        contents = tuple(content(step, reasoning=case.rubric.shows_reasoning) for step in case.trace.steps[:last])
         chain = Chain(opening(case.trace), contents, before[: last + 1], steps[:last])
         await self._ledger.keep(chain, case.rubric)
 
@@ -194,7 +200,8 @@ class Judging:
 
     async def _judged(self, case: Case, index: int, shown: Shown, budget: Budget) -> Verdict:
         question, settled = case.question(index)
-        async with self._limiter:
+        length = shown.length(index) if case.judge.judge.asks_model else 0
+        async with self._limiter, self._room.holding(length):
             answered = await case.judge.judge.answer(question, shown, budget) if question.asked else Answered(())
         verdict = Verdict(
             verdict_id=uuid.uuid4().hex,
@@ -206,6 +213,8 @@ class Judging:
             inherits_from=answered.inherits_from,
             facts=question.facts,
             cuts=answered.cuts,
+            earlier_cuts=answered.earlier_cuts,
+            unfinished=answered.unfinished,
             spent=answered.spent,
         )
         # what was paid for is stored, even when the client has gone meanwhile
@@ -224,7 +233,7 @@ class Judging:
             judge=case.judge.specification,
             judge_digest=case.judge.digest,
             prompt_version=case.prompt_version,
-            prompt_digest=answered.prompt_digest,
+            prompt_digests=answered.prompt_digests,
             state_digest=before[verdict.step - 1],
             step_digest=steps[verdict.step - 1],
             exchanges=answered.exchanges,

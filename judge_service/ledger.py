@@ -2,15 +2,17 @@
 
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self, cast
+from typing import Self, TypeVar, TypeVarTuple, cast
 
 import anyio
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
+from alembic.util import CommandError
 from anyio.streams.memory import MemoryObjectReceiveStream
+from pydantic import ValidationError
 from sqlalchemy import event
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
@@ -21,6 +23,9 @@ from stepjudge.digest import canonical
 from stepjudge.rubric import Rubric
 from stepjudge.value import JsonObject
 from stepjudge.verdict import Verdict, VerdictRecord
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 _BATCH = 500
 """Most records in one transaction."""
@@ -62,7 +67,15 @@ class Ledger:
             _migrate(engine)
             return cls(engine)
         except SQLAlchemyError as error:
-            raise LedgerUnavailable(f"cannot open the ledger {sa.make_url(url)!r}: {_words(error)}") from error
+            raise LedgerUnavailable(f"cannot open the ledger {_named(url)}: {_words(error)}") from error
+        except CommandError as error:
+            raise LedgerUnavailable(
+                f"the ledger {_named(url)} was made by another version of stepjudge: {error}"
+            ) from error
+        except ModuleNotFoundError as error:
+            raise LedgerUnavailable(
+                f"the ledger {_named(url)} needs a database driver: pip install {error.name}"
+            ) from error
 
     async def running(self) -> None:
         """Write what is appended, until `close`; then write what is left and return."""
@@ -97,22 +110,22 @@ class Ledger:
 
     async def remembered(self, keys: Sequence[str]) -> dict[str, Verdict]:
         """The newest verdict of each key that may be answered again."""
-        return await anyio.to_thread.run_sync(self._remembered, keys) if keys else {}
+        return await _read(self._remembered, keys) if keys else {}
 
     async def record(self, verdict_id: str) -> VerdictRecord | None:
         """Everything about one verdict."""
-        return await anyio.to_thread.run_sync(self._record, verdict_id)
+        return await _read(self._record, verdict_id)
 
     async def page(self, *, before: int | None, limit: int) -> list[tuple[int, VerdictRecord]]:
         """Records with their sequence numbers, newest first, older than `before`."""
-        return await anyio.to_thread.run_sync(self._page, before, limit)
+        return await _read(self._page, before, limit)
 
     async def chain(self, state: str, step: str) -> tuple[JsonObject, list[JsonObject]] | None:
         """The opening and the contents of all steps up to `step`, taken at `state`; null when one is missing."""
-        return await anyio.to_thread.run_sync(self._chain, state, step)
+        return await _read(self._chain, state, step)
 
     async def rubric(self, digest: str) -> Rubric | None:
-        return await anyio.to_thread.run_sync(self._rubric, digest)
+        return await _read(self._rubric, digest)
 
     def ready(self) -> None:
         """Raises SQLAlchemyError when the database does not answer."""
@@ -159,8 +172,8 @@ class Ledger:
                     sa.select(table.c.record).where(wanted, table.c.remembered).order_by(table.c.sequence)
                 )
                 for (text,) in rows:
-                    verdict = VerdictRecord.model_validate_json(text).verdict
-                    found[verdict.key] = verdict
+                    if (verdict := _readable(text)) is not None:
+                        found[verdict.key] = verdict
         return found
 
     def _record(self, verdict_id: str) -> VerdictRecord | None:
@@ -214,6 +227,24 @@ class Ledger:
             return connection.scalar(query)
 
 
+async def _read(work: Callable[[*Ts], T], *arguments: *Ts) -> T:
+    """Read in a thread. Raises LedgerUnavailable where the database does not answer or a record is damaged."""
+    try:
+        return await anyio.to_thread.run_sync(work, *arguments)
+    except SQLAlchemyError as error:
+        raise LedgerUnavailable(f"the ledger cannot be read: {_words(error)}") from error
+    except ValueError as error:
+        raise LedgerUnavailable(f"a record of the ledger is damaged: {error}") from error
+
+
+def _named(url: str) -> str:
+    """The address, without its password."""
+    try:
+        return repr(sa.make_url(url))
+    except SQLAlchemyError:
+        return "(not an address)"
+
+
 def _engine(url: str) -> sa.Engine:
     engine = sa.create_engine(url, pool_pre_ping=not url.startswith("sqlite"))
     if engine.dialect.name == "sqlite":
@@ -249,6 +280,14 @@ def _waiting(stream: MemoryObjectReceiveStream[_Entry]) -> list[_Entry]:
         except (anyio.WouldBlock, anyio.EndOfStream):
             break
     return entries
+
+
+def _readable(text: str) -> Verdict | None:
+    """A damaged record is none to answer with; `audit show` says that it is damaged."""
+    try:
+        return VerdictRecord.model_validate_json(text).verdict
+    except ValidationError:
+        return None
 
 
 def _row(record: VerdictRecord) -> dict[str, object]:

@@ -4,6 +4,7 @@ Everything before the question of step t is a prefix of everything before the qu
 prefix cache serves all steps of a trace once the longest prompt was sent.
 """
 
+import hashlib
 import json
 from collections.abc import Sequence
 from functools import cached_property
@@ -12,7 +13,6 @@ from judge_service.facts import FACTS_VERSION
 from judge_service.question import Question
 from judge_service.reply import REPLY_VERSION, by_unit, unit_name
 from judge_service.shown import Shown
-from stepjudge.digest import digest
 from stepjudge.rubric import Criterion, Rubric
 from stepjudge.value import Value
 from stepjudge.verdict import Fact
@@ -52,7 +52,7 @@ class Prompt(Value):
     """The trace, block by block: the opening, then each step."""
     question: str
 
-    @property
+    @cached_property
     def user(self) -> str:
         return "".join(self.blocks) + self.question
 
@@ -63,7 +63,12 @@ class Prompt(Value):
 
     @cached_property
     def digest(self) -> str:
-        return digest([self.system, self.user])
+        """SHA-256 of both texts, each behind its length."""
+        found = hashlib.sha256()
+        for text in (self.system, self.user):
+            found.update(f"{len(text)}:".encode())
+            found.update(text.encode())
+        return f"sha256:{found.hexdigest()}"
 
 
 def prompt(question: Question, shown: Shown) -> Prompt:

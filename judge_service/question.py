@@ -48,8 +48,11 @@ class Answered:
 
     answers: tuple[Answer, ...]
     inherits_from: tuple[int, ...] = ()
-    prompt_digest: str | None = None
+    prompt_digests: tuple[str, ...] = ()
     cuts: tuple[Cut, ...] = ()
+    earlier_cuts: int = 0
+    unfinished: Cause | None = None
+    """Why a re-ask that was due did not happen."""
     exchanges: tuple[JsonObject, ...] = ()
     spent: Spent = field(default_factory=Spent)
 

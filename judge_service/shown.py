@@ -2,7 +2,7 @@
 
 import hashlib
 import hmac
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -49,6 +49,10 @@ class Piece:
         return fold(self.unescaped)
 
 
+Places = Callable[[str], Piece | None]
+"""Finds a piece by its place; null when there is none that the judge sees."""
+
+
 def fold(text: str) -> str:
     return " ".join(text.split())
 
@@ -65,8 +69,12 @@ class Shown:
         self._mark = mark
         self._reasoning = reasoning
         self._trace = trace
-        self._pieces: list[tuple[Piece, ...]] = [tuple(_opening(trace))]
-        self._blocks: list[str] = [self._block("the task", self._pieces[0])]
+        self._pieces: list[tuple[Piece, ...]] = []
+        self._blocks: list[str] = []
+        self._by_place: dict[str, tuple[int, Piece]] = {}
+        self._cuts_before: list[int] = [0, 0]
+        self._lengths: list[int] = []
+        self._add("the task", tuple(_opening(trace)))
 
     def blocks(self, index: int) -> tuple[str, ...]:
         """The opening, then one block per step up to step `index`: a prefix of the blocks of any later step."""
@@ -77,6 +85,30 @@ class Shown:
         """Every piece that the judge of step `index` sees."""
         self._render(index)
         return tuple(piece for pieces in self._pieces[: index + 1] for piece in pieces)
+
+    def places(self, index: int) -> Places:
+        """Finds a piece by its place, among those that the judge of step `index` sees."""
+        self._render(index)
+
+        def find(place: str) -> Piece | None:
+            found = self._by_place.get(place)
+            return found[1] if found and found[0] <= index else None
+
+        return find
+
+    def length(self, index: int) -> int:
+        """Characters of all blocks up to step `index`."""
+        self._render(index)
+        return self._lengths[index]
+
+    def cuts(self, index: int) -> tuple[Cut, ...]:
+        """What is cut of the opening and of step `index`."""
+        return tuple(piece.cut for piece in (*self._pieces[0], *self.own_pieces(index)) if piece.cut)
+
+    def earlier_cuts(self, index: int) -> int:
+        """How many pieces are cut of the steps before step `index`."""
+        self._render(index)
+        return self._cuts_before[index]
 
     def own_pieces(self, index: int) -> tuple[Piece, ...]:
         """The pieces of step `index` itself."""
@@ -90,13 +122,22 @@ class Shown:
         while len(self._blocks) <= index:
             step = self._trace.steps[len(self._blocks) - 1]
             pieces = tuple(_step(step, reasoning=self._reasoning))
-            self._pieces.append(pieces)
-            self._blocks.append(self._block(f"step {step.index}, turn {step.turn}", pieces))
+            self._add(f"step {step.index}, turn {step.turn}", pieces)
+            self._cuts_before.append(self._cuts_before[-1] + sum(piece.cut is not None for piece in pieces))
+
+    def _add(self, title: str, pieces: tuple[Piece, ...]) -> None:
+        index = len(self._pieces)
+        self._pieces.append(pieces)
+        self._by_place.update({piece.place: (index, piece) for piece in pieces})
+        self._blocks.append(self._block(title, pieces))
+        self._lengths.append((self._lengths[-1] if index else 0) + len(self._blocks[-1]))
 
     def _block(self, title: str, pieces: Sequence[Piece]) -> str:
         lines = [self.heading(title)]
         for piece in pieces:
-            lines += [self.heading(f"{piece.place}: {piece.note}" if piece.note else piece.place), piece.text]
+            # who has read an audited prompt of this task knows the code, and may have written it into this trace
+            text = piece.text.replace(self._mark, "⟨the heading code⟩")
+            lines += [self.heading(f"{piece.place}: {piece.note}" if piece.note else piece.place), text]
         return "\n".join(lines) + "\n"
 
 

@@ -17,12 +17,12 @@ def opening(trace: Trace) -> JsonObject:
     }
 
 
-def content(step: Step) -> JsonObject:
-    """What a step says and does. Not in it: its number, call ids, times, costs, and what a format kept as extra."""
+def content(step: Step, *, reasoning: bool = True) -> JsonObject:
+    """What a step says and does, with the agent's private reasoning where the rubric shows it. Not in it: its number, call ids, times, costs, and what a format kept as extra."""
     return {
         "before": [_message(message) for message in step.before],
         "message": step.message,
-        "reasoning": step.reasoning,
+        "reasoning": step.reasoning if reasoning else "",
         "attachments": [item.model_dump() for item in step.attachments],
         "calls": [_call(call) for call in step.calls],
         "observation": step.observation and _result(step.observation),
@@ -39,8 +39,8 @@ def restored(opened: JsonObject, contents: list[JsonObject]) -> Trace:
     )
 
 
-def step_digest(step: Step) -> str:
-    return digest(content(step))
+def step_digest(step: Step, *, reasoning: bool = True) -> str:
+    return digest(content(step, reasoning=reasoning))
 
 
 def next_state(state: str, step: str) -> str:
@@ -48,12 +48,12 @@ def next_state(state: str, step: str) -> str:
     return digest([state, step])
 
 
-def states(trace: Trace) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def states(trace: Trace, *, reasoning: bool = True) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(state digests, step digests): `states[t]` is the state before step t+1, so there is one more of them."""
     before = [digest(opening(trace))]
     steps: list[str] = []
     for step in trace.steps:
-        steps.append(step_digest(step))
+        steps.append(step_digest(step, reasoning=reasoning))
         before.append(next_state(before[-1], steps[-1]))
     return tuple(before), tuple(steps)
 

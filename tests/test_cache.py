@@ -164,3 +164,15 @@ def test_two_processes_write_one_cache_and_lose_nothing(tmp_path: Path) -> None:
     assert [writer.wait() for writer in writers] == [0, 0]
     cache = Cache(tmp_path)
     assert all(cache.get(f"{name} {n}") for name in ("a", "b") for n in range(200))
+
+
+def test_a_locked_database_is_not_called_corrupt(tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    Cache(folder).close()
+    lock = sqlite3.connect(folder / "cache.db", isolation_level=None)
+    lock.execute("PRAGMA locking_mode=EXCLUSIVE")
+    lock.execute("BEGIN EXCLUSIVE")
+    cache = Cache(folder, timeout_s=0.1)
+    assert cache.get("k1") is None
+    lock.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["cache"], "nothing was moved away from whoever has it open"

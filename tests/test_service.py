@@ -240,6 +240,16 @@ def test_settings_that_do_not_hold_are_one_error_of_the_library(tmp_path: Path, 
         pass
 
 
+def test_a_misspelt_setting_is_named_when_the_service_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("STEPJUDGE_CONCURENCY", "4")
+    with JudgeClient.embedded(data_dir=tmp_path):
+        pass
+    assert "STEPJUDGE_CONCURENCY" in caplog.text
+    assert "STEPJUDGE_CONCURRENCY" in caplog.text
+
+
 def test_nobody_there_is_unreachable() -> None:
     with JudgeClient("http://127.0.0.1:9") as client, pytest.raises(JudgeUnreachable, match="no answer from"):
         client.score(TRACE)

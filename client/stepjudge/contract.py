@@ -27,9 +27,9 @@ class ScoreRequest(Value):
     steps: str | None = Field(default=None, max_length=1_000)
     """Range of steps to score, such as `1-5`; all when null. Steps outside it are still part of the state."""
     group: Grouping = "none"
-    max_cost_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    max_cost_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False, strict=True)
     """Stop asking models when this much is spent; the service's own limit when null."""
-    fresh: bool = False
+    fresh: bool = Field(default=False, strict=True)
     """Ask again even where a verdict is remembered."""
 
 
@@ -230,13 +230,13 @@ class VerdictPage(Value):
 
 
 class Audit(Value):
-    """Everything about one verdict, with its prompt rendered again from the stored state."""
+    """Everything about one verdict, with its prompts rendered again from the stored state."""
 
     record: VerdictRecord
-    prompt: str | None
-    """The exact prompt, rendered again; null when no model was asked."""
+    prompts: tuple[str, ...]
+    """Each prompt, rendered again, word for word; none when no model was asked."""
     prompt_matches: bool | None
-    """Whether its digest is the one that was stored when it was sent."""
+    """Whether their digests are those that were stored when they were sent; null when no model was asked."""
     state_matches: bool
     """Whether the stored steps hash to the verdict's state digest."""
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from stepjudge.errors import BadRange
 
-_PART = re.compile(r"\s*(\d{0,9})(?:\s*(-)\s*(\d{0,9}))?\s*")
+_PART = re.compile(r"\s*([0-9]{0,9})(?:\s*(-)\s*([0-9]{0,9}))?\s*")
 
 
 def selected(text: str | None, count: int) -> tuple[int, ...]:

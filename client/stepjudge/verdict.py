@@ -106,12 +106,17 @@ class Verdict(Value):
     """Earlier steps whose uncorrected error this step builds on. It does not change the step's own answers."""
     facts: tuple[Fact, ...] = ()
     cuts: tuple[Cut, ...] = ()
+    """What was cut of the task, the tools and this step."""
+    earlier_cuts: int = 0
+    """How many pieces of earlier steps were cut too; each is listed with the verdict of its own step."""
+    unfinished: Cause | None = None
+    """Why a re-ask that was due did not happen; then the verdict is not remembered."""
     spent: Spent = Spent()
 
     @property
     def remembered(self) -> bool:
-        """Whether the verdict may be answered again: no answer is missing for a cause that may pass."""
-        return not any(answer.cause in PASSING for answer in self.answers)
+        """Whether the verdict may be answered again: nothing is missing for a cause that may pass."""
+        return self.unfinished not in PASSING and not any(answer.cause in PASSING for answer in self.answers)
 
     @property
     def undetermined(self) -> int:
@@ -139,8 +144,8 @@ class VerdictRecord(Value):
     """The judge's specification: kind, model, endpoint, sampling parameters."""
     judge_digest: str
     prompt_version: str
-    prompt_digest: str | None
-    """Of the first prompt that was sent; null when no model was asked."""
+    prompt_digests: tuple[str, ...]
+    """Of each prompt: one, or one per criterion where the rubric wants each asked alone; none when no model was asked."""
     state_digest: str
     """Of the state before the step."""
     step_digest: str

@@ -35,6 +35,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(JudgeError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _bug)
 
 
 async def _refused(_request: Request, error: Exception) -> Response:
@@ -57,7 +58,16 @@ async def _http(_request: Request, error: Exception) -> Response:
     refused = cast(HTTPException, error)
     title = HTTPStatus(refused.status_code).phrase
     detail = "" if refused.detail == title else str(refused.detail)
+    if detail == "There was an error parsing the body":
+        detail = "the body cannot be read: it is not UTF-8, is nested too deeply, or holds a number of too many digits"
     return answer(Problem(title=title, status=refused.status_code, detail=_clean(detail)), refused.headers)
+
+
+async def _bug(_request: Request, _error: Exception) -> Response:
+    """Ours, so the traceback goes to the log and not to the caller."""
+    return answer(
+        Problem(title="Internal error", status=500, detail="this is a fault of the service; its log says more")
+    )
 
 
 def _clean(text: str) -> str:

@@ -115,7 +115,7 @@ class _WhileThere(Response):
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         landed = await _while_there(receive, partial(self._judging.judge, self._case))
         if landed is not None:
-            body = _card(self._case, landed, self._judging).model_dump_json()
+            body = await anyio.to_thread.run_sync(_written, self._case, landed, self._judging)
             await Response(body, media_type="application/json")(scope, receive, send)
 
 
@@ -137,7 +137,8 @@ class _Stream(Response):
             await _line(send, Broken(problem=error.problem()), last=True)
             return
         if landed is not None:
-            await _line(send, Finished(scorecard=_card(self._case, landed, self._judging)), last=True)
+            card = await anyio.to_thread.run_sync(_card, self._case, landed, self._judging)
+            await _line(send, Finished(scorecard=card), last=True)
 
     async def _landed(self, send: Send, index: int, item: Landed) -> None:
         self._done += 1
@@ -147,6 +148,10 @@ class _Stream(Response):
 
 def _card(case: Case, landed: Mapping[int, Landed], judging: Judging) -> Scorecard:
     return scorecard(case.trace, case.rubric, landed, judging.bench(case), case.grouping)
+
+
+def _written(case: Case, landed: Mapping[int, Landed], judging: Judging) -> str:
+    return _card(case, landed, judging).model_dump_json()
 
 
 async def _while_there(receive: Receive, judge: Callable[[], Awaitable[_Landings]]) -> _Landings | None:

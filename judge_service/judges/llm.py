@@ -13,7 +13,7 @@ from judge_service.model import Completion, Model, ModelUnavailable
 from judge_service.prompt import Prompt, prompt
 from judge_service.question import Answered, Asked, Question, alone, undetermined
 from judge_service.reply import Reply, read, schema
-from judge_service.shown import Piece, Shown
+from judge_service.shown import Places, Shown
 from stepjudge.value import JsonObject
 from stepjudge.verdict import Answer, Cause, Spent
 
@@ -65,8 +65,7 @@ class LlmJudge:
 
     async def _ask(self, question: Question, shown: Shown, budget: Budget) -> Answered:
         asking = prompt(question, shown)
-        pieces = shown.pieces(question.index)
-        cuts = tuple(piece.cut for piece in pieces if piece.cut)
+        places = shown.places(question.index)
         log: list[JsonObject] = []
         said: list[tuple[str, str]] = []
         objected: set[str] = set()
@@ -77,9 +76,9 @@ class LlmJudge:
                 completion = await self._complete(asking, said, question, budget)
             except ModelUnavailable as error:
                 failure = error
-                log.append({"error": str(error), "cause": error.cause, "attempts": error.attempts})
+                log.append(_failed(error))
                 break
-            last = _judged(question, completion, pieces, objected)
+            last = _judged(question, completion, places, objected)
             log.append(_logged(last))
             if last.objection:
                 objected.add(last.objection[0])
@@ -87,8 +86,10 @@ class LlmJudge:
         return Answered(
             answers=_final(question, last, failure, shown),
             inherits_from=last.reply.inherits_from if last else (),
-            prompt_digest=asking.digest,
-            cuts=cuts,
+            prompt_digests=(asking.digest,),
+            cuts=shown.cuts(question.index),
+            earlier_cuts=shown.earlier_cuts(question.index),
+            unfinished=failure.cause if failure and last else None,
             exchanges=tuple(log),
             spent=_spent(log),
         )
@@ -98,9 +99,7 @@ class LlmJudge:
     ) -> Completion:
         form = schema(question.form)
         limit = max(self._model.reply_limit, MOST_TOKENS_PER_ANSWER * len(question.form))
-        texts = [asking.system, asking.user, json.dumps(form), *(text for pair in said for text in pair)]
-        tokens = math.ceil(sum(len(text.encode()) for text in texts) / FEWEST_BYTES_PER_TOKEN)
-        estimate = self._model.price(tokens, limit)
+        estimate = self._most(asking, said, form, limit)
         if not await budget.reserve(estimate):
             raise ModelUnavailable(
                 f"asking could cost ${estimate:.4f} and the budget is spent", cause="budget", attempts=0
@@ -113,8 +112,16 @@ class LlmJudge:
         finally:
             await budget.settle(estimate, cost)
 
+    def _most(self, asking: Prompt, said: Sequence[tuple[str, str]], form: JsonObject, limit: int) -> float | None:
+        """About the most that asking can cost, in USD; null when the price is not known."""
+        if self._model.price(0, 0) is None:
+            return None
+        texts = [asking.system, asking.user, json.dumps(form), *(text for pair in said for text in pair)]
+        tokens = math.ceil(sum(len(text.encode()) for text in texts) / FEWEST_BYTES_PER_TOKEN)
+        return self._model.price(tokens, limit)
 
-def _judged(question: Question, completion: Completion, pieces: Sequence[Piece], objected: set[str]) -> _Exchange:
+
+def _judged(question: Question, completion: Completion, places: Places, objected: set[str]) -> _Exchange:
     """Read a completion and decide what, if anything, to object to: each kind of fault is objected to once."""
     reply = read(
         completion.text, question.asked, index=question.index, repair=completion.mode in ("json_object", "text")
@@ -125,7 +132,7 @@ def _judged(question: Question, completion: Completion, pieces: Sequence[Piece],
     faults = {
         "malformed": reply.faults and _cut_short(completion) + reply.faults,
         "contradiction": tuple(contradictions(question.rubric, reply.answers).values()),
-        "ungrounded": complaints(reply.answers, pieces),
+        "ungrounded": complaints(reply.answers, places),
     }
     for kind, found in faults.items():
         if found and kind not in objected:
@@ -159,7 +166,7 @@ def _final(
     own = shown.own_pieces(question.index)
     if any(piece.partial for piece in own):
         answers = _renamed(answers, "judge_unsure", "evidence_unseen")
-    return grounded(abstained(question.rubric, answers), shown.pieces(question.index))
+    return grounded(abstained(question.rubric, answers), shown.places(question.index))
 
 
 def _without(asked: Sequence[Asked], cause: Cause, reason: str) -> tuple[Answer, ...]:
@@ -178,11 +185,22 @@ def _joined(question: Question, parts: Sequence[Answered]) -> Answered:
     return Answered(
         answers=abstained(question.rubric, answers),
         inherits_from=tuple(sorted({step for part in parts for step in part.inherits_from})),
-        prompt_digest=parts[0].prompt_digest,
+        prompt_digests=tuple(digest for part in parts for digest in part.prompt_digests),
         cuts=parts[0].cuts,
+        earlier_cuts=parts[0].earlier_cuts,
+        unfinished=next((part.unfinished for part in parts if part.unfinished), None),
         exchanges=exchanges,
         spent=_spent(exchanges),
     )
+
+
+def _failed(error: ModelUnavailable) -> JsonObject:
+    return {
+        "error": str(error),
+        "cause": error.cause,
+        "attempts": error.attempts,
+        "perhaps_billed": error.perhaps_billed,
+    }
 
 
 def _logged(exchange: _Exchange) -> JsonObject:
@@ -200,12 +218,17 @@ def _logged(exchange: _Exchange) -> JsonObject:
         "cost_usd": completion.cost_usd,
         "latency_s": completion.latency_s,
         "attempts": completion.attempts,
+        "perhaps_billed": completion.perhaps_billed,
         "objection": exchange.objection[1] if exchange.objection else None,
     }
 
 
 def _spent(log: Sequence[JsonObject]) -> Spent:
-    """Sums over the replies; a figure that one reply lacks is null."""
+    """Sums over the replies; a figure that one reply lacks is null.
+
+    So is the cost where a try without an answer may have been billed: it timed out, or its connection broke.
+    """
+    certain = not any(entry["perhaps_billed"] for entry in log)
     replies = [entry for entry in log if "reply" in entry]
     models = [str(entry["model"]) for entry in replies if entry["model"]]
     return Spent(
@@ -214,7 +237,7 @@ def _spent(log: Sequence[JsonObject]) -> Spent:
         prompt_tokens=_whole(replies, "prompt_tokens"),
         cached_tokens=_whole(replies, "cached_tokens"),
         completion_tokens=_whole(replies, "completion_tokens"),
-        cost_usd=_sum(replies, "cost_usd"),
+        cost_usd=_sum(replies, "cost_usd") if certain else None,
         latency_s=_sum(replies, "latency_s") or 0.0,
     )
 

@@ -28,8 +28,11 @@ def print_audit(audit: Audit) -> None:
     for number, exchange in enumerate(record.exchanges, start=1):
         console.rule(f"exchange {number}")
         console.print(Text(_exchange(exchange)))
-    console.rule("prompt")
-    console.print(Text(visible(audit.prompt)) if audit.prompt else "no model was asked")
+    for prompt in audit.prompts:
+        console.rule("prompt")
+        console.print(Text(visible(prompt)))
+    if not audit.prompts:
+        console.print("no model was asked")
     console.rule("digests")
     console.print(Text(_digests(audit)))
 
@@ -106,5 +109,5 @@ def _digests(audit: Audit) -> str:
         f"key    {record.verdict.key}\n"
         f"state  {record.state_digest} ({state})\n"
         f"step   {record.step_digest}\n"
-        f"prompt {record.prompt_digest} (re-rendered: {matches[audit.prompt_matches]})"
+        f"prompt {', '.join(record.prompt_digests) or 'none'} (re-rendered: {matches[audit.prompt_matches]})"
     )

@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import click
 
+from stepjudge.cli.money import Usd
 from stepjudge.client import AsyncJudgeClient
 from stepjudge.rubric import Rubric
 from stepjudge.rubric_file import read_rubric_file
@@ -35,7 +36,14 @@ MAX_COST_USD = 1.0
 @click.option("--temperature", type=float, help="Sampling temperature of the judge's model. [default: 0]")
 @click.option("--seed", type=int, help="Sampling seed of the judge's model.")
 @click.option("--bootstrap-seed", type=int, default=0, show_default=True, help="Seed of the intervals.")
-@click.option("--max-cost", type=float, default=MAX_COST_USD, show_default=True, help="Stop asking at this many USD.")
+@click.option(
+    "--max-cost",
+    type=Usd(),
+    envvar="STEPJUDGE_MAX_COST_USD",
+    default=MAX_COST_USD,
+    show_default=True,
+    help="Stop asking at this many USD.",
+)
 @click.option("--fresh", is_flag=True, help="Ask again even where a verdict is remembered.")
 @click.option("--format", "trace_format", metavar="NAME", help="Format of the traces. [default: detected]")
 @click.option("--allow-host", multiple=True, metavar="HOST", help="A host that checks may reach, NAME or NAME:PORT.")

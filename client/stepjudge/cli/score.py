@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from stepjudge.cli.money import Usd
 from stepjudge.cli.service import asks_service
 from stepjudge.client import JudgeClient, ScoreOptions
 from stepjudge.contract import Estimate, Scorecard
@@ -32,7 +33,14 @@ MAX_COST_USD = 1.0
 @click.option("--steps", metavar="RANGE", help="Steps to score, such as 1-5 or 3,7-. [default: all]")
 @click.option("--group", type=click.Choice(["none", "consecutive-reads"]), default="none", show_default=True)
 @click.option("--format", "trace_format", metavar="NAME", help="Format of the traces. [default: detected]")
-@click.option("--max-cost", type=float, default=MAX_COST_USD, show_default=True, help="Stop asking at this many USD.")
+@click.option(
+    "--max-cost",
+    type=Usd(),
+    envvar="STEPJUDGE_MAX_COST_USD",
+    default=MAX_COST_USD,
+    show_default=True,
+    help="Stop asking at this many USD.",
+)
 @click.option("--fresh", is_flag=True, help="Ask again even where a verdict is remembered.")
 @click.option("--dry-run", is_flag=True, help="Count steps, calls, tokens and money; spend nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
@@ -68,9 +76,19 @@ def score(
             estimates = [service.estimate(trace, **options) for trace in _read(traces, trace_format)]
         _print_estimates(estimates, as_json)
         return
-    with client(**settings) as service:
-        cards = list(_scored(service, traces, trace_format, options, max_cost, as_json))
-    _print_cards(cards, as_json)
+    cards: list[Scorecard] = []
+    try:
+        with client(**settings) as service:
+            for card in _scored(service, traces, trace_format, options, max_cost, as_json):
+                cards.append(card)
+                if not as_json:
+                    _print_card(card)
+    except KeyboardInterrupt:
+        click.echo("stepjudge: stopped. What was answered is remembered: the same command goes on there", err=True)
+        sys.exit(130)
+    if as_json:
+        documents = [card.model_dump(mode="json") for card in cards]
+        _print_json(documents[0] if len(documents) == 1 else {"scorecards": documents})
 
 
 def _settings(
@@ -133,15 +151,10 @@ def _scored(
             yield card
 
 
-def _print_cards(cards: list[Scorecard], as_json: bool) -> None:
-    if not as_json:
-        from stepjudge.cli.table import print_card
+def _print_card(card: Scorecard) -> None:
+    from stepjudge.cli.table import print_card
 
-        for card in cards:
-            print_card(card)
-        return
-    documents = [card.model_dump(mode="json") for card in cards]
-    _print_json(documents[0] if len(documents) == 1 else {"scorecards": documents})
+    print_card(card)
 
 
 def _print_estimates(estimates: list[Estimate], as_json: bool) -> None:

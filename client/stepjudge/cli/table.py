@@ -21,11 +21,15 @@ _MARKS: dict[AnswerWord, str] = {
 }
 
 
+NARROW = 125
+"""Columns below which a table of all criteria would fold into shreds."""
+
+
 def print_card(card: Scorecard, console: Console | None = None) -> None:
     """Print a scorecard. Everything from a trace or a judge is shown as text, whatever it contains."""
     console = console or Console()
     console.print(_header(card))
-    console.print(_table(card))
+    console.print(_table(card) if console.width >= NARROW else _list(card))
     for line in _summary(card):
         console.print(line, highlight=False)
 
@@ -79,6 +83,20 @@ def _table(card: Scorecard) -> Table:
     return table
 
 
+def _list(card: Scorecard) -> Text:
+    """Each step on a few lines, for narrow terminals."""
+    text = Text()
+    for step in card.steps:
+        text.append(f"{step.index:>3}  ", style="bold").append(_calls(step).replace("\n", "\n     ")).append("\n     ")
+        text.append_text(Text.from_markup(_verdict(step))).append(": ")
+        answers = " · ".join(f"{name} {_MARKS[word]}" for name, word in step.answers.items())
+        text.append_text(Text.from_markup(answers))
+        if why := _why(step):
+            text.append(f"\n     {why}", style="dim")
+        text.append("\n")
+    return text
+
+
 def _calls(step: StepScore) -> str:
     return "\n".join(map(_call, step.calls)) if step.calls else "(message)"
 
@@ -114,7 +132,7 @@ def _why(step: StepScore) -> str:
 
 def _summary(card: Scorecard) -> list[str]:
     scores = card.scores
-    judge = f"judge [bold]{escape(card.judge)}[/] ({card.judge_digest[:19]}…)"
+    judge = f"judge [bold]{escape(_safe(card.judge, 100))}[/] ({card.judge_digest[:19]}…)"
     rubric = f"rubric [bold]{card.rubric.name}@{card.rubric.version}[/] ({card.rubric.digest[:19]}…)"
     scope = f"steps {card.range} of {card.total_steps}, grouping {card.grouping}"
     lines = [
@@ -125,6 +143,7 @@ def _summary(card: Scorecard) -> list[str]:
         f"recovery rate        {_rate(scores.recovery_rate)}  {scope}",
         f"undetermined         {card.undetermined} of {card.answers} answers{_causes(card)}",
     ]
+    lines += [f"[red]{cause}[/]: {escape(_safe(reason, 200))}" for cause, reason in _troubles(card).items()]
     if card.ungrounded:
         lines.append(f"ungrounded           {card.ungrounded} answers quote what does not stand there")
     lines += [f"{judge}, {rubric}", _cost(card)]
@@ -136,6 +155,16 @@ def _summary(card: Scorecard) -> list[str]:
         lines.append(f"[dim]{escape(card.judge_note)}[/]")
     lines += [f"[dim]note: {escape(_safe(note, 200))}[/]" for note in card.notes]
     return [*lines, ""]
+
+
+def _troubles(card: Scorecard) -> dict[str, str]:
+    """One reason for each cause that somebody can mend."""
+    return {
+        answer.cause: answer.reason
+        for step in card.steps
+        for answer in step.details
+        if answer.cause in ("rejected", "provider", "budget", "context_too_long")
+    }
 
 
 def _rate(rate: Rate) -> str:
