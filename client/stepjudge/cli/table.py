@@ -1,6 +1,7 @@
 """A scorecard as a person reads it: a table of steps, then each rate with its denominator."""
 
 import json
+import textwrap
 from typing import Any
 
 from rich.console import Console
@@ -29,7 +30,7 @@ def print_card(card: Scorecard, console: Console | None = None) -> None:
     """Print a scorecard. Everything from a trace or a judge is shown as text, whatever it contains."""
     console = console or Console()
     console.print(_header(card))
-    console.print(_table(card) if console.width >= NARROW else _list(card))
+    console.print(_table(card) if console.width >= NARROW else _list(card, console.width - 6))
     for line in _summary(card):
         console.print(line, highlight=False)
 
@@ -83,16 +84,18 @@ def _table(card: Scorecard) -> Table:
     return table
 
 
-def _list(card: Scorecard) -> Text:
+def _list(card: Scorecard, width: int) -> Text:
     """Each step on a few lines, for narrow terminals."""
+    margin = "\n     "
     text = Text()
     for step in card.steps:
-        text.append(f"{step.index:>3}  ", style="bold").append(_calls(step).replace("\n", "\n     ")).append("\n     ")
-        text.append_text(Text.from_markup(_verdict(step))).append(": ")
+        calls = margin.join(_safe(line, width) for line in _calls(step).split("\n"))
+        text.append(f"{step.index:>3}  ", style="bold").append(calls).append(margin)
+        text.append_text(Text.from_markup(_verdict(step))).append(margin)
         answers = " · ".join(f"{name} {_MARKS[word]}" for name, word in step.answers.items())
         text.append_text(Text.from_markup(answers))
-        if why := _why(step):
-            text.append(f"\n     {why}", style="dim")
+        for line in textwrap.wrap(_why(step), width):
+            text.append(f"{margin}{line}", style="dim")
         text.append("\n")
     return text
 
