@@ -20,7 +20,7 @@ async def audited(record: VerdictRecord, ledger: Ledger) -> Audit:
     stored = await ledger.chain(record.state_digest, record.step_digest)
     rubric = await ledger.rubric(record.rubric_digest)
     if stored is None:
-        return Audit(record=record, prompts=(), prompt_matches=None, state_matches=False)
+        return Audit(record=record, prompts=(), cuts=(), prompt_matches=None, state_matches=False)
     return await anyio.to_thread.run_sync(_audit, record, restored(*stored), rubric, after, ledger.fence_key)
 
 
@@ -28,13 +28,15 @@ def _audit(record: VerdictRecord, trace: Trace, rubric: Rubric | None, after: st
     before, _ = states(trace, reasoning=rubric.shows_reasoning if rubric else False)
     state_matches = before[-1] == after and len(trace.steps) == record.verdict.step
     if not record.prompt_digests or rubric is None:
-        return Audit(record=record, prompts=(), prompt_matches=None, state_matches=state_matches)
+        return Audit(record=record, prompts=(), cuts=(), prompt_matches=None, state_matches=state_matches)
     fence = mark(bytes.fromhex(fence_key), before[0])
-    again = _prompts(record, trace, rubric, Shown(trace, fence, reasoning=rubric.shows_reasoning))
+    shown = Shown(trace, fence, reasoning=rubric.shows_reasoning)
+    again = _prompts(record, trace, rubric, shown)
     same = tuple(each.digest for each in again) == record.prompt_digests
     return Audit(
         record=record,
         prompts=tuple(f"{each.system}\n{each.user}" for each in again),
+        cuts=tuple(piece.cut for piece in shown.pieces(len(trace.steps)) if piece.cut),
         prompt_matches=same and record.prompt_version == PROMPT_VERSION,
         state_matches=state_matches,
     )

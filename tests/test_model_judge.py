@@ -379,9 +379,13 @@ def test_private_reasoning_that_no_judge_reads_is_no_part_of_the_key(bench: Benc
 
 def test_only_the_cuts_of_a_step_are_listed_with_it_and_earlier_ones_are_counted(bench: Bench) -> None:
     said = [{"role": "assistant", "content": f"{number} " + "words " * 6_000} for number in range(4)]
-    card = bench.open(always("yes")).score({"messages": [ONE_STEP["messages"][0], *said]})
+    client = bench.open(always("yes"))
+    card = client.score({"messages": [ONE_STEP["messages"][0], *said]})
+    last = client.audit(card.steps[-1].verdict_id)
 
     assert [len(step.cuts) for step in card.steps] == [1, 1, 1, 1]
+    assert last.record.verdict.earlier_cuts == 3
+    assert [cut.place for cut in last.cuts] == ["s1.message", "s2.message", "s3.message", "s4.message"]
 
 
 def test_a_key_that_the_provider_echoes_stands_nowhere(

@@ -235,6 +235,8 @@ class Audit(Value):
     record: VerdictRecord
     prompts: tuple[str, ...]
     """Each prompt, rendered again, word for word; none when no model was asked."""
+    cuts: tuple[Cut, ...]
+    """Everything that was cut from the prompts, of earlier steps too."""
     prompt_matches: bool | None
     """Whether their digests are those that were stored when they were sent; null when no model was asked."""
     state_matches: bool

@@ -25,6 +25,11 @@ def print_audit(audit: Audit) -> None:
         for fact in record.verdict.facts:
             where = "" if fact.call is None else f" (call {fact.call})"
             console.print(Text(visible(f"{fact.name}{where} {fact.detail}")))
+    if audit.cuts:
+        console.rule("cut from the prompt")
+        for cut in audit.cuts:
+            shown = f"{cut.shown_head} + {cut.shown_tail} of {cut.length} characters shown"
+            console.print(Text(visible(f"{cut.place}: {shown}")))
     for number, exchange in enumerate(record.exchanges, start=1):
         console.rule(f"exchange {number}")
         console.print(Text(_exchange(exchange)))
