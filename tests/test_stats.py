@@ -209,3 +209,10 @@ def test_the_cluster_bootstrap_covers_where_an_interval_over_units_does_not() ->
         naive += over_units.low <= 0.7 <= over_units.high
     assert by_task / 120 >= 0.9
     assert naive / 120 <= 0.85
+
+
+@pytest.mark.parametrize("tasks", [3, 5])
+def test_tasks_that_are_all_at_one_half_have_a_symmetric_interval(tasks: int) -> None:
+    found = rate_with_interval(rates(*[[(1, 2)]] * tasks), 0)
+    assert found.interval is not None
+    assert found.interval.low == pytest.approx(1 - found.interval.high)

@@ -142,9 +142,14 @@ def test_checks_stands_for_every_check_and_outcome_for_all_of_them_at_once() -> 
     assert [each.value for each in view_values(views, signals).values()] == [2 / 3, 0.0, 0.0]
 
 
-def test_a_check_that_could_not_run_is_missing_and_so_is_the_outcome() -> None:
+def test_a_check_that_could_not_run_leaves_the_outcome_open() -> None:
+    signals = signals_of([check("tests", "error"), check("diff")], None)
+    assert signals == {"check.tests": None, "check.diff": 1.0, "outcome": None}
+
+
+def test_a_check_that_fails_decides_the_outcome_whatever_another_could_not_tell() -> None:
     signals = signals_of([check("tests", "error"), check("diff", "fail")], None)
-    assert signals == {"check.tests": None, "check.diff": 0.0, "outcome": None}
+    assert signals == {"check.tests": None, "check.diff": 0.0, "outcome": 0.0}
     assert view_values({"v": view("mean", "checks")}, signals)["v"].why == "missing: check.tests"
     assert view_values({"v": view("mean", "checks", missing="skip")}, signals)["v"] == ViewValue(value=0.0, skipped=1)
 

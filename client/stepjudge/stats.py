@@ -1,7 +1,7 @@
 """An estimate is a number with what it rests on: numerator and denominator, what was left out, and an interval."""
 
 from collections.abc import Mapping, Sequence
-from math import fsum, isclose
+from math import ceil, floor, fsum, isclose
 from typing import Self
 
 from pydantic import model_validator
@@ -175,8 +175,12 @@ def _between_tasks(clusters: Sequence[Cluster], seed: int) -> tuple[Interval | N
     ratios = [cluster.numerator / cluster.denominator for cluster in clusters]
     if not isclose(min(ratios), max(ratios), abs_tol=1e-12):
         return bootstrap(clusters, seed), ""
-    # Values in 0..1 spread at most like passes and fails do, so this is on the safe side
-    return wilson(round(ratios[0] * len(clusters)), len(clusters), method=WILSON_OF_TASKS), ""
+    # Values in 0..1 spread at most like passes and fails do; where the ratio is no whole number of tasks, the interval
+    # holds those of the whole numbers around it
+    passes = ratios[0] * len(clusters)
+    least, most = floor(passes + 1e-9), ceil(passes - 1e-9)
+    low = wilson(least, len(clusters), method=WILSON_OF_TASKS)
+    return low.model_copy(update={"high": wilson(most, len(clusters), method=WILSON_OF_TASKS).high}), ""
 
 
 def _held(interval: Interval | None, value: float | None) -> Interval | None:

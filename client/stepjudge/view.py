@@ -139,7 +139,13 @@ def signals_of(checks: Sequence["CheckResult"], scorecard: "Scorecard | None") -
 
 
 def _least(values: Sequence[float | None]) -> float | None:
+    """All of them pass: no as soon as one fails, whatever else cannot be told.
+
+    Otherwise an attempt could turn its own failure into an excluded trial, by breaking one of its checks.
+    """
     known = [value for value in values if value is not None]
+    if 0.0 in known:
+        return 0.0
     return min(known) if known and len(known) == len(values) else None
 
 
