@@ -11,8 +11,12 @@ from typing import Any
 import pytest
 
 from stepjudge.bundle import BadBundle, read_bundle, read_trials
+from stepjudge.evaluation import Scorer
 from stepjudge.journal import Busy, journal
 from stepjudge.suite_run import BadOutput
+from stepjudge.task import Task
+from stepjudge.trial import Trial
+from stepjudge.trial_files import BadTrials
 from stepjudge.value import JsonObject
 from stepjudge.whole import write_whole
 
@@ -282,6 +286,58 @@ def test_a_folder_that_holds_something_else_is_not_written_to(suite: Path, trial
     with pytest.raises(BadOutput, match="exists and is no bundle"):
         evaluated(tmp_path, suite, trials, "mine")
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
+
+
+def test_a_journal_does_not_open_a_folder_to_another_run(suite: Path, trials: Path, tmp_path: Path) -> None:
+    for name in ("empty", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "thesis.txt").touch()
+        line = b'{"key": "run", "value": "another"}\n' if name == "other" else b""
+        (tmp_path / name / "unfinished.jsonl").write_bytes(line)
+        with pytest.raises(BadOutput, match="exists and is no bundle"):
+            evaluated(tmp_path, suite, trials, name)
+    with pytest.raises(BadTrials):
+        evaluated(tmp_path, suite, tmp_path / "nowhere", "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_an_output_that_cannot_be_written_to_or_leads_elsewhere_is_refused(
+    suite: Path, trials: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(BadOutput):
+        evaluated(tmp_path, suite, trials, "file/run")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "environments").symlink_to(trials)
+    with pytest.raises(BadOutput, match="symbolic link"):
+        evaluated(tmp_path, suite, trials, "run")
+
+
+def test_trials_that_are_oddly_named_or_no_bundle_are_told(suite: Path, trials: Path, tmp_path: Path) -> None:
+    (trials / "pump" / "²").mkdir()
+    assert len(evaluated(tmp_path, suite, trials, "run").trials) == 5
+    (tmp_path / "run" / "run.json").write_text("null", encoding="utf-8")
+    with pytest.raises(BadBundle, match="no JSON object"):
+        evaluated(tmp_path, suite, tmp_path / "run", "again")
+
+
+def test_the_key_of_a_score_changes_with_files_and_hosts(tmp_path: Path) -> None:
+    folder, world = tmp_path / "suite", tmp_path / "world"
+    for each in (folder, world, folder / "out"):
+        each.mkdir()
+    trial = Trial(id="a", task_id="pump", trial=1, status="completed", environment=str(world))
+
+    def key(*hosts: str) -> str:
+        scorer = Scorer(None, folder=folder, hosts=frozenset(hosts), output=folder / "out")
+        return scorer.key(Task.model_validate(task("pump")), trial)
+
+    first = key()
+    (folder / "out" / "x").touch()
+    assert key() == first
+    (world / "x").touch()
+    second = key()
+    (folder / "x").touch()
+    assert len({first, second, key(), key("example.org")}) == 4
 
 
 def test_the_bundle_of_another_suite_is_not_replaced(suite: Path, trials: Path, tmp_path: Path) -> None:

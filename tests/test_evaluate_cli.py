@@ -87,23 +87,35 @@ def test_a_judge_that_breaks_down_is_counted_and_is_no_zero(evaluate: Evaluate, 
     assert summary.success.success.denominator == 2
 
 
+def test_a_dead_judge_is_counted_as_failed_and_rates_nothing(evaluate: Evaluate, tmp_path: Path) -> None:
+    evaluate("suite", "--trials", "trials", "-o", "run", "--judge", "openai/x", "--api-base", "http://127.0.0.1:1/v1")
+    bundle = read_bundle(tmp_path / "run")
+
+    assert all("(provider)" in (score.judge_error or "") and score.scorecard is None for score in bundle.scores)
+    assert bundle.summary.counts.judge_failed == 2
+    assert bundle.summary.step_level.denominator == 0
+
+
 def test_money_is_limited_over_all_trials(tmp_path: Path) -> None:
     suite = write_suite(tmp_path / "suite", task("pump"))
     trials = write_trials(tmp_path / "trials", {"pump": [str(number) for number in range(6)]})
     prices = {"model": "openai/scripted", "input_cost_per_token": 1e-5, "output_cost_per_token": 1e-5}
 
-    def spent(folder: str, limit: float | None) -> tuple[float, bool]:
+    def spent(folder: str, limit: float | None) -> tuple[float, int]:
         with Provider(always("yes")) as provider:
             judge: dict[str, Any] = {"judge": "paid", "judges": {"paid": {**prices, "api_base": provider.base_url}}}
             bundle = evaluated(tmp_path / folder, suite, trials, "run", max_cost_usd=limit, **judge)
         cards = [score.scorecard for score in bundle.scores if score.scorecard]
-        assert len(cards) == 6
-        return sum(card.cost_usd or 0 for card in cards), any(card.causes.get("budget") for card in cards)
+        failed = [score.judge_error for score in bundle.scores if score.judge_error]
+        assert len(cards) + len(failed) == 6
+        assert all("budget" in error for error in failed)
+        ran_out = len(failed) + sum("budget" in card.causes for card in cards)
+        return sum(card.cost_usd or 0 for card in cards), ran_out
 
     whole, ran_out = spent("whole", None)
     assert whole > 0
     assert not ran_out
-    assert spent("none", 0.0) == (0, True)
+    assert spent("none", 0.0) == (0, 6)
     some, ran_out = spent("some", whole * 0.7)
     assert 0 < some <= whole * 0.7
     assert ran_out

@@ -1,11 +1,14 @@
 """An evaluation joins the outcome of each trial with its process: checks, verdicts, and the views made of both."""
 
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 
 import anyio
+from anyio import to_thread
 from pydantic import JsonValue
 
 from stepjudge.checks import CheckResult, Scene, read_check, run_checks
@@ -46,6 +49,8 @@ class Scorer:
     """The suite's, where hidden tests and the like lie."""
     hosts: frozenset[str] = frozenset()
     """Hosts that checks may reach."""
+    output: Path | None = None
+    """Where the run is written: what lies there is no part of the suite, also when it is in its folder."""
 
     async def score(self, task: Task, trial: Trial) -> TrialScore:
         """What checks, judge and views say. A failed trial is not scored: its harness failed, not the agent."""
@@ -73,7 +78,7 @@ class Scorer:
         )
 
     def key(self, task: Task, trial: Trial) -> str:
-        """Of all that a score depends on, but for the content of the environment."""
+        """Of all that a score depends on. Files count by size and time of change: it must be cheap."""
         judging = self.judging
         return digest(
             {
@@ -82,8 +87,15 @@ class Scorer:
                 "trial": digest(trial.model_dump(mode="json")),
                 "rubric": judging.rubrics[task.rubric].digest if judging else None,
                 "judge": judging.specification if judging else None,
+                "environment": _files(Path(trial.environment), self.output) if trial.environment else None,
+                "folder": self._folder_files,
+                "hosts": list[JsonValue](sorted(self.hosts)),
             }
         )
+
+    @cached_property
+    def _folder_files(self) -> str | None:
+        return _files(self.folder, self.output) if self.folder else None
 
     async def _checks(self, task: Task, trial: Trial) -> tuple[CheckResult, ...]:
         scene = Scene(
@@ -100,9 +112,11 @@ class Scorer:
         if self.judging is None or trial.trace is None or not trial.trace.steps:
             return None, None
         try:
-            return await _scorecard(self.judging, task, trial.trace), None
+            card = await _scorecard(self.judging, task, trial.trace)
         except (JudgeUnreachable, JudgeRefused) as error:
             return None, str(error)
+        failure = _failure(card)
+        return (None, failure) if failure else (card, None)
 
 
 @dataclass(frozen=True)
@@ -132,15 +146,49 @@ async def evaluate(
             return trial, score
 
     async def _kept_or_scored(task: Task, trial: Trial) -> TrialScore:
-        key = scorer.key(task, trial)
+        key = await to_thread.run_sync(scorer.key, task, trial)
         if key in kept.kept:
             return TrialScore.model_validate(kept.kept[key])
         score = await scorer.score(task, trial)
-        if score.judge_error is None:  # a judge that was not there may be there next time
+        # a judge that was not there, or what a check lacked, may be there next time
+        if score.judge_error is None and all(check.outcome != "error" for check in score.checks):
+            # the key once more: a check in place changes the environment, which the next process finds changed
+            key = await to_thread.run_sync(scorer.key, task, trial)
             kept.keep(key, score.model_dump(mode="json"))
         return score
 
     return list(await anyio.gather(*(one(each) for each in pending)))
+
+
+def _failure(card: Scorecard) -> str | None:
+    """Why the judge failed, when it did: a rate of the few answers that facts settled would pass for its reading."""
+    asked = [answer for step in card.steps for answer in step.details if answer.settled_by == "judge"]
+    broken = [answer for answer in asked if answer.cause in ("provider", "rejected")]
+    if not broken and all(answer.cause == "budget" for answer in asked):
+        broken = asked
+    return f"the judge failed ({broken[0].cause}): {broken[0].reason}" if broken else None
+
+
+def _files(root: Path, output: Path | None) -> str:
+    """A digest over path, size and time of change of the files in a folder, but for those of the output."""
+    left_out = output.resolve() if output else None
+    # an environment may lie in the output, and is not left out then
+    if left_out and root.resolve().is_relative_to(left_out):
+        left_out = None
+    found: list[JsonValue] = []
+    for place, folders, files in os.walk(root):
+        # caches of Python are written by the checks themselves
+        folders[:] = [each for each in folders if each != "__pycache__" and (Path(place) / each).resolve() != left_out]
+        found += [_file(root, Path(place) / each) for each in files]
+    return digest(sorted(found, key=str))
+
+
+def _file(root: Path, path: Path) -> JsonValue:
+    try:
+        status = path.lstat()
+    except OSError:  # gone since it was listed
+        return [path.relative_to(root).as_posix(), None, None]
+    return [path.relative_to(root).as_posix(), status.st_size, status.st_mtime_ns]
 
 
 def _success(task: Task, checks: Sequence[CheckResult], views: Mapping[str, ViewValue]) -> bool | None:

@@ -48,6 +48,14 @@ def journal(path: Path) -> Generator[Journal]:
         yield Journal(file, kept)
 
 
+def peek(path: Path) -> Mapping[str, JsonValue]:
+    """What the journal at a path holds, without writing to it; nothing when there is none."""
+    if not path.is_file():
+        return {}
+    with path.open("rb") as file:
+        return _read(file)[0]
+
+
 def _read(file: BinaryIO) -> tuple[dict[str, JsonValue], int]:
     kept: dict[str, JsonValue] = {}
     end = 0

@@ -4,7 +4,7 @@ import platform
 import shutil
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -13,13 +13,24 @@ from pathlib import Path
 
 from anyio import to_thread
 from anyio.lowlevel import checkpoint
+from pydantic import JsonValue
 
-from stepjudge.bundle import Bundle, is_bundle, read_bundle, read_trials, write_bundle, write_run
+from stepjudge.bundle import (
+    FILES,
+    REPORT,
+    BadBundle,
+    Bundle,
+    is_bundle,
+    read_bundle,
+    read_trials,
+    write_bundle,
+    write_run,
+)
 from stepjudge.client import AsyncJudgeClient
 from stepjudge.digest import digest
 from stepjudge.errors import StepjudgeError
 from stepjudge.evaluation import Judging, Pending, Scorer, evaluate
-from stepjudge.journal import Journal, journal
+from stepjudge.journal import Journal, journal, peek
 from stepjudge.purse import Purse
 from stepjudge.rescore import settled
 from stepjudge.rubric import Rubric
@@ -34,6 +45,15 @@ from stepjudge.value import JsonObject
 
 UNFINISHED = "unfinished.jsonl"
 """The journal of a run that is under way, in the folder of its bundle."""
+
+
+ENVIRONMENTS = "environments"
+
+_RUN = "run"
+"""The journal's key of which run it is of."""
+
+_OWN = frozenset({*FILES.values(), REPORT, "run.json", "evidence", ENVIRONMENTS, UNFINISHED})
+"""What a run writes into its folder."""
 
 
 class BadOutput(StepjudgeError):
@@ -78,9 +98,11 @@ class Run:
     async def run(self) -> Bundle:
         """Score everything and write the bundle. Raises a StepjudgeError before anything is spent."""
         began, started = time.monotonic(), datetime.now(UTC)
+        stored = None if isinstance(self.trials, Passes) else await to_thread.run_sync(self._stored, self.trials)
         before = await to_thread.run_sync(self._prepared)
-        with journal(self.output / UNFINISHED) as kept:
-            pending, earlier, origin = await to_thread.run_sync(partial(self._pending, kept))
+        with ExitStack() as stack:
+            kept = self._opened(stack)
+            pending, earlier, origin = stored or self._attempts(kept)
             self.on_start(len(pending))
             scored = await evaluate(pending, self._scorer, kept, jobs=self.jobs, on_scored=self.on_scored)
             known = {**(before or {}), **earlier}
@@ -96,14 +118,45 @@ class Run:
 
     @property
     def _scorer(self) -> Scorer:
-        return Scorer(self.judging, folder=self.folder, hosts=self.hosts)
+        return Scorer(self.judging, folder=self.folder, hosts=self.hosts, output=self.output)
+
+    @property
+    def _identity(self) -> str:
+        trials = self.trials
+        what: JsonValue = trials.target.specification if isinstance(trials, Passes) else list(trials.sources)
+        return digest({"suite": self.suite.digest, "trials": what})
+
+    def _opened(self, stack: ExitStack) -> Journal:
+        try:
+            kept = stack.enter_context(journal(self.output / UNFINISHED))
+            stack.callback(self._forget_empty, kept)
+            if kept.kept.get(_RUN) != self._identity:
+                kept.keep(_RUN, self._identity)
+        except OSError as error:
+            raise BadOutput(f"{self.output}: cannot be written to: {error.strerror or error}") from error
+        return kept
+
+    def _forget_empty(self, kept: Journal) -> None:
+        # attempts under way have left workspaces, which the next process would take for somebody else's
+        if not set(kept.kept) - {_RUN} and not (self.output / ENVIRONMENTS).exists():
+            (self.output / UNFINISHED).unlink(missing_ok=True)
 
     def _prepared(self) -> Mapping[str, TrialScore] | None:
         """Scores of the run that stands in the folder and is about to be replaced by one like it."""
+        try:
+            _refuse_link(self.output / ENVIRONMENTS)
+            return self._replaced()
+        except OSError as error:
+            raise BadOutput(f"{self.output}: cannot be read: {error.strerror or error}") from error
+
+    def _replaced(self) -> Mapping[str, TrialScore] | None:
         output = self.output
-        if self.overwrite or not output.exists() or (output / UNFINISHED).exists():
+        if self.overwrite or not output.exists():
             return None
-        if not output.is_dir() or (any(output.iterdir()) and not is_bundle(output)):
+        unfinished = peek(output / UNFINISHED)
+        if unfinished.get(_RUN) == self._identity:
+            return None
+        if not output.is_dir() or (_foreign(output, bool(unfinished)) and not is_bundle(output)):
             raise BadOutput(f"{output}: exists and is no bundle: choose another folder, or --overwrite")
         if not is_bundle(output):
             return None
@@ -114,21 +167,21 @@ class Run:
             raise BadOutput(f"{output}: holds a finished run of suite {suite}: {hint}")
         return {score.trial_id: score for score in there.scores}
 
-    def _pending(self, kept: Journal) -> tuple[list[Pending], dict[str, TrialScore], JsonObject]:
-        """The trials to score, scores that some of them have already, and where they come from."""
-        if isinstance(self.trials, Passes):
-            pending = [
-                Pending(task, partial(self._attempt, self.trials, task, number, kept))
-                for number in range(1, self.trials.passes + 1)
-                for task in self.suite.by_id.values()
-            ]
-            chosen = dict(self.trials.target.specification)
-            named = {"name": chosen.pop("name", "target"), "kind": chosen.pop("kind", "runner")}
-            limits: JsonObject = {"passes": self.trials.passes, "timeout_s": self.trials.timeout_s}
-            return pending, {}, {**named, "version": None, "config": {**chosen, **limits}}
-        return self._stored(self.trials)
+    def _attempts(self, kept: Journal) -> tuple[list[Pending], dict[str, TrialScore], JsonObject]:
+        passes = self.trials
+        assert isinstance(passes, Passes)
+        pending = [
+            Pending(task, partial(self._attempt, passes, task, number, kept))
+            for number in range(1, passes.passes + 1)
+            for task in self.suite.by_id.values()
+        ]
+        chosen = dict(passes.target.specification)
+        named = {"name": chosen.pop("name", "target"), "kind": chosen.pop("kind", "runner")}
+        limits: JsonObject = {"passes": passes.passes, "timeout_s": passes.timeout_s}
+        return pending, {}, {**named, "version": None, "config": {**chosen, **limits}}
 
     def _stored(self, stored: Stored) -> tuple[list[Pending], dict[str, TrialScore], JsonObject]:
+        """The trials to score, scores that some of them have already, and where they come from."""
         bundles = [source for source in stored.sources if is_bundle(Path(source))]
         files = [source for source in stored.sources if source not in bundles]
         pending: list[Pending] = []
@@ -161,9 +214,9 @@ class Run:
         key = digest({"attempt": specification})
         if key in kept.kept:
             return Trial.model_validate(kept.kept[key])
-        workspace = self.output / "environments" / f"{task.id}.{number}"
+        workspace = self.output / ENVIRONMENTS / f"{task.id}.{number}"
         # what a killed process left there is no empty folder
-        await to_thread.run_sync(partial(shutil.rmtree, workspace, ignore_errors=True))
+        await to_thread.run_sync(_cleared, workspace)
         trial = await attempted(passes.target, task, number, workspace, timeout_s=passes.timeout_s)
         if trial.status != "failed":  # a harness that failed is tried again by the next process
             kept.keep(key, trial.model_dump(mode="json", exclude_defaults=True))
@@ -223,6 +276,25 @@ class Run:
         return f"run-{digest(content).removeprefix('sha256:')[:16]}"
 
 
+def _refuse_link(environments: Path) -> None:
+    # what lies in it is removed, and would be removed wherever the link leads
+    if environments.is_symlink():
+        raise BadOutput(f"{environments}: is a symbolic link: remove it, or choose another folder")
+
+
+def _cleared(workspace: Path) -> None:
+    _refuse_link(workspace.parent)
+    if workspace.is_symlink():
+        workspace.unlink()
+    shutil.rmtree(workspace, ignore_errors=True)
+
+
+def _foreign(folder: Path, unfinished: bool) -> bool:
+    """Whether a folder holds what no run wrote: anything, when no run was begun there that says so itself."""
+    names = {each.name for each in folder.iterdir() if not (each.name == UNFINISHED and not each.stat().st_size)}
+    return bool(names - _OWN if unfinished else names)
+
+
 def write_dashboard(folder: Path) -> None:
     """The report, and the manifest that names it."""
     from stepjudge.report import write_report  # lazily: it needs jinja2
@@ -274,9 +346,12 @@ def _is_ours(folder: Path) -> bool:
     import json
 
     try:
-        return "schema_version" in json.loads((folder / "run.json").read_bytes())
+        run = json.loads((folder / "run.json").read_bytes())
     except ValueError:
         return False
+    if not isinstance(run, dict):
+        raise BadBundle(f"{folder / 'run.json'}: is no JSON object")
+    return "schema_version" in run
 
 
 async def _read(found: FoundTrial) -> Trial:

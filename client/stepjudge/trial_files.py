@@ -134,7 +134,9 @@ def _folders(suite: Suite, root: Path, format: str | None) -> Iterator[tuple[Pat
         if file := _folder(task, format):
             yield task, file.model_copy(update={"task_id": task.name})
             continue
-        for folder in sorted((each for each in task.iterdir() if each.name.isdigit()), key=lambda each: int(each.name)):
+        # not isdigit, which takes ² too, of which int makes no number
+        numbered = (each for each in task.iterdir() if re.fullmatch("[0-9]+", each.name))
+        for folder in sorted(numbered, key=lambda each: int(each.name)):
             file = _folder(folder, format) or TrialFile(
                 status="failed", error=TrialError(type="NoTrial", message=f"{folder} has no trace.* and no output.txt")
             )
