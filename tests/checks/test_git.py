@@ -140,3 +140,41 @@ async def test_a_repository_is_not_changed_by_looking(root: Path) -> None:
     await checked({"kind": "git", "clean": True, "touches": ["x"]}, root)
     after = {path: path.stat().st_mtime_ns for path in root.rglob("*") if path.name != "new.txt"}
     assert after == before
+
+
+async def seen(root: Path, **fields: Any) -> str:
+    """What the check says was changed, a path a line."""
+    result = await checked({"kind": "git", "clean": True, **fields}, root)
+    assert result.outcome in ("pass", "fail"), result
+    return result.evidence[0].text
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"evil/.gitignore": "*\n", "evil/x.py": ""}, "evil/.gitignore\nevil/x.py"),
+        ({".gitignore": "*\n", "x.py": ""}, ".gitignore\nx.py"),
+        ({"kept/.gitattributes": "* text\n", "kept/c.txt": "c\r\n"}, "kept/.gitattributes"),
+        ({"build/deep/x": "", ":x.log": "", "*.log": ""}, ""),
+        ({":x.py": "", "src/build": ""}, ":x.py\nsrc/build"),
+        ({b"\xff.py".decode(errors="surrogateescape"): ""}, "�.py"),
+    ],
+)
+async def test_only_ignore_files_of_the_base_hide_paths(root: Path, change: dict[str, str], expected: str) -> None:
+    written(root, **{".gitignore": "*.log\nbuild/\nkept/\n", "kept/c.txt": "c\n"})
+    git(root, "add", "-f", ".")
+    git(root, "commit", "-qm", "second")
+    written(root, **change)
+    assert await seen(root) == expected
+
+
+@pytest.mark.parametrize("setting", ["core.filemode=false", "core.autocrlf=true", "core.symlinks=false"])
+async def test_settings_of_the_repository_hide_no_change(root: Path, setting: str) -> None:
+    (root / "link").symlink_to("a.txt")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "second")
+    git(root, "config", *setting.split("="))
+    (root / "a.txt").chmod(0o755)
+    (root / "link").unlink()
+    written(root, **{"link": "a.txt", "src/b.txt": "b\r\n"})
+    assert await seen(root) == "a.txt\nlink\nsrc/b.txt"

@@ -177,3 +177,26 @@ async def test_a_report_is_read_and_one_that_is_no_report_is_an_error(
     result = await checked(document, tmp_path)
     assert result.outcome == expected, result
     assert "broke" not in result.reason
+
+
+@pytest.mark.parametrize(("fields", "expected"), [({}, "error"), ({"timeout": "fail"}, "fail")])
+async def test_tests_that_hang_are_an_error_unless_the_task_says_otherwise(
+    root: Path, fields: dict[str, str], expected: str
+) -> None:
+    document = asked("a::b", argv=["sh", "-c", "sleep 60", "{report}"], timeout_s=2, **fields)
+    result = await checked(document, root)
+    assert result.outcome == expected, result
+    assert "not done" in result.reason
+
+
+HUGE = f"open(sys.argv[1], 'wb').truncate({2**26 + 1})"
+KILLERS = ["os.kill(os.getppid(), 9); time.sleep(60)", "os._exit(127)", HUGE]
+
+
+@pytest.mark.parametrize("code", KILLERS)
+@pytest.mark.parametrize("expected", ["error", "fail"])
+async def test_an_attempt_that_ends_its_runner_is_taken_as_the_task_says(root: Path, code: str, expected: str) -> None:
+    argv = [sys.executable, "-c", f"import os, sys, time; {code}", "{report}"]
+    result = await checked(asked("a::b", argv=argv, without_report=expected, timeout_s=20), root)
+    assert result.outcome == expected, result
+    assert "not done" not in result.reason

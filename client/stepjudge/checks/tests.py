@@ -11,7 +11,7 @@ from stepjudge.checks.check import CannotCheck, Check, CheckEvidence, Finding, S
 from stepjudge.checks.running.clock import in_thread
 from stepjudge.checks.running.junit import BadReport, Case, key, read_report
 from stepjudge.checks.running.patch import apply
-from stepjudge.checks.running.process import Ended, environment, run_process
+from stepjudge.checks.running.process import Ended, Unguarded, environment, run_process
 from stepjudge.checks.running.root import Inside, Root
 from stepjudge.checks.running.scratch import Scratch, copy_tree, scratch
 
@@ -42,8 +42,11 @@ class Tests(Check):
     env: dict[str, str] = Field(default_factory=dict[str, str])
     pass_env: tuple[str, ...] = ()
     without_report: Literal["error", "fail"] = "error"
-    """What it means when the tests ran and left no readable report. `fail` where the project under test can break its
-    own runner, and the environment is known to be sound."""
+    """What it means when the tests ran and left no readable report, also when they killed what guards them or the report
+    is too large. `fail` where the project under test can break its own runner, and the environment is known to be sound."""
+    timeout: Literal["error", "fail"] = "error"
+    """What it means when the tests run out of time. `fail` where the attempt can make them hang, and `timeout_s` (in which
+    the environment is copied, too) is ample."""
     timeout_s: float = Field(default=600, gt=0, le=86_400)
 
     @model_validator(mode="after")
@@ -62,9 +65,26 @@ class Tests(Check):
             return self._read(root, self.report, ())
         async with scratch(root.path) as made:
             await self._prepare(scene, made)
-            ended = await self._run(made)
-            folder, path = (Root(made.out), "report.xml") if self.report is None else (Root(made.root), self.report)
-            return await in_thread(lambda _: self._read(folder, path, _told(ended, made)))
+            try:
+                ended = await self._run_in_time(made)
+            except Unguarded as error:
+                return Finding(outcome=self.without_report, reason=str(error))
+            if ended is None:
+                return Finding(outcome=self.timeout, reason=f"the tests were not done after {self.timeout_s:g} s")
+            return await in_thread(lambda _: self._ran(ended, made))
+
+    async def _run_in_time(self, made: Scratch) -> Ended | None:
+        # Given up a little before the check itself is, which would be an error.
+        deadline = anyio.current_effective_deadline() - min(1, self.timeout_s / 20)
+        with anyio.CancelScope(deadline=deadline):
+            return await self._run(made)
+
+    def _ran(self, ended: Ended, made: Scratch) -> Finding:
+        folder, path = (Root(made.out), "report.xml") if self.report is None else (Root(made.root), self.report)
+        try:
+            return self._read(folder, path, _told(ended, made))
+        except CannotCheck as error:
+            return Finding(outcome=self.without_report, reason=str(error))
 
     async def _prepare(self, scene: Scene, made: Scratch) -> None:
         inside = Root(made.root)

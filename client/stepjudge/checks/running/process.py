@@ -25,6 +25,10 @@ PASSED_ON = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH")
 """Variables that every command gets. No other one is handed to it unless the check names it: keys stay here."""
 
 
+class Unguarded(CannotCheck):
+    """What guarded a command was killed: by the command, or by the machine."""
+
+
 @dataclass
 class Output:
     """What a stream carried: its head up to the limit, and how it ended when there was more."""
@@ -92,16 +96,18 @@ async def run_process(
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
             )
-        stdout, stderr = await _exchange(process, stdin, limit)
-        await process.wait()
-        return Ended(_status(ours, argv[0]), stdout, stderr)
+        said: dict[str, int | str] = {}
+        stdout, stderr = await _exchange(process, stdin, limit, ours, said)
+        return Ended(_status(said, argv[0]), stdout, stderr)
     finally:
         ours.close()  # the warden takes this as the order to end
         if process is not None:
             await _ended(process)
 
 
-async def _exchange(process: Process, stdin: bytes, limit: int) -> tuple[Output, Output]:
+async def _exchange(
+    process: Process, stdin: bytes, limit: int, warden: socket.socket, said: dict[str, int | str]
+) -> tuple[Output, Output]:
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
@@ -110,7 +116,19 @@ async def _exchange(process: Process, stdin: bytes, limit: int) -> tuple[Output,
         group.start_soon(_feed, process.stdin, stdin)
         group.start_soon(_drain, process.stdout, stdout)
         group.start_soon(_drain, process.stderr, stderr)
+        group.start_soon(_watch, process, warden, said)
     return stdout, stderr
+
+
+async def _watch(process: Process, warden: socket.socket, said: dict[str, int | str]) -> None:
+    """Takes the last words of the warden. A command that outlives it would hold its streams open until time is out."""
+    await process.wait()
+    with warden.makefile("rb") as lines:
+        for line in lines:
+            said |= json.loads(line)
+    if "status" not in said and "pid" in said:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(int(said["pid"]), signal.SIGKILL)
 
 
 async def _feed(stream: ByteSendStream, text: bytes) -> None:
@@ -136,16 +154,9 @@ async def _ended(process: Process) -> None:
         await process.aclose()
 
 
-def _status(warden: socket.socket, command: str) -> int:
-    said: dict[str, int | str] = {}
-    with warden.makefile("rb") as lines:
-        for line in lines:
-            said |= json.loads(line)
+def _status(said: Mapping[str, int | str], command: str) -> int:
     if "failed" in said:
         raise CannotCheck(f"{command!r} could not be started: {said['failed']}")
     if "status" not in said:
-        if "pid" in said:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(int(said["pid"]), signal.SIGKILL)
-        raise CannotCheck(f"what guarded {command!r} was killed")
+        raise Unguarded(f"what guarded {command!r} was killed")
     return int(said["status"])
