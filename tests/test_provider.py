@@ -453,7 +453,7 @@ def test_models_tools_and_schemas_do_not_share_prefixes(client: httpx2.Client) -
 
 def test_a_prefix_is_warm_only_when_its_first_request_was_answered(client: httpx2.Client) -> None:
     text = "x" * 8000
-    with Provider(verdict, latency=0.1) as provider, ThreadPoolExecutor(4) as pool:
+    with Provider(verdict, latency=2.0) as provider, ThreadPoolExecutor(4) as pool:
         side_by_side = list(pool.map(partial(cached, client, provider), [text] * 4))
         assert side_by_side == [0, 0, 0, 0]
         assert cached(client, provider, text) == 1920
