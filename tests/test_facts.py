@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge_service.facts import facts
-from judge_service.facts.claim import short_answer
 from judge_service.facts.command import only_reads
 from judge_service.facts.lookup import is_look_up, may_change_by_itself
 from judge_service.facts.novelty import documents
 from judge_service.facts.wording import folded
+from stepjudge.short_answer import short_answer
 from stepjudge.trace import Attachment, Call, Message, Result, Step, Tool, Trace
 from stepjudge.value import JsonObject
 from stepjudge.verdict import Fact

@@ -4,18 +4,13 @@ import re
 from collections.abc import Iterator
 
 from judge_service.facts.wording import shortened, words
+from stepjudge.short_answer import TAIL, short_answer
 from stepjudge.trace import Step
 from stepjudge.verdict import Fact
 
-# An answer is short and stands near the end; a look-up reads every observation, so their number is bounded too.
-_TAIL = 20_000
-_LONGEST_ANSWER = 200
+# A look-up reads every observation, so their number is bounded.
 _MOST_LOOK_UPS = 20
 
-_ANSWER_LINE = re.compile(
-    r"^[ \t*#>]{0,8}(?:the |my )?(?:final |short )?answer(?: is)?[*_]{0,2} ?[:：][*_]{0,2} ?(.{1,400})$",
-    re.IGNORECASE | re.MULTILINE,
-)
 _MARKUP = re.compile(
     r"<tool_call\b|<\|tool_calls?|<function_calls?>|<function=|<invoke name=|\[TOOL_CALLS\]|<tool_use>"
     r"|```(?:json|tool_code)?\s{0,20}\{\s{0,20}\"(?:name|tool|tool_name|function|action)\"\s{0,5}:"
@@ -62,11 +57,11 @@ class Claims:
             if not step.attachments:
                 yield Fact(name="no_action", detail="neither a call nor a word")
             return
-        if markup := _MARKUP.search(step.message[:_TAIL]) or _MARKUP.search(step.message[-_TAIL:]):
+        if markup := _MARKUP.search(step.message[:TAIL]) or _MARKUP.search(step.message[-TAIL:]):
             yield Fact(name="unparsed_tool_markup", detail=shortened(markup[0], 60))
         answer = short_answer(step.message)
         said = words(answer).strip() if answer is not None else ""
-        hedge = _HEDGE.search(step.message[-_TAIL:] if answer is None else answer)
+        hedge = _HEDGE.search(step.message[-TAIL:] if answer is None else answer)
         if hedge is not None or said in _NOTHING_SAID:
             yield Fact(name="hedge", detail=shortened(hedge[0] if hedge else said, 60))
         if not self._observed:
@@ -97,30 +92,3 @@ class Claims:
                 return f"a result of step {self._read[place][0]}"
         self._look_ups[said] = len(self._read)
         return None
-
-
-def short_answer(message: str) -> str | None:
-    r"""What stands in the last `<answer>…</answer>` or `\boxed{…}`, or after the last `answer:`."""
-    tail = message[-_TAIL:]
-    start = tail.rfind("<answer>")
-    if start >= 0:
-        return _short(tail[start + len("<answer>") :].partition("</answer>")[0])
-    start = tail.rfind("\\boxed{")
-    if start >= 0:
-        return _short(_braced(tail[start + len("\\boxed{") :][: 2 * _LONGEST_ANSWER]))
-    lines = _ANSWER_LINE.findall(tail)
-    return _short(lines[-1]) if lines else None
-
-
-def _braced(text: str) -> str:
-    depth = 1
-    for place, letter in enumerate(text):
-        depth += (letter == "{") - (letter == "}")
-        if depth == 0:
-            return text[:place]
-    return text
-
-
-def _short(answer: str) -> str | None:
-    answer = answer.strip()
-    return answer if 0 < len(answer) <= _LONGEST_ANSWER else None

@@ -196,7 +196,27 @@ ATOF: JsonValue = [
     {"kind": "scope", "atof_version": "0.1", "uuid": "1", "scope_category": side, "category": "llm", "data": data}
     for side, data in _SIDES
 ]
+MLFLOW: JsonValue = {
+    "info": {"trace_id": "tr-1"},
+    "data": {
+        "spans": [
+            {
+                "trace_id": "dA==",
+                "span_id": "cQ==",
+                "parent_span_id": None,
+                "name": "model",
+                "status": {"code": "STATUS_CODE_OK"},
+                "attributes": {
+                    "mlflow.spanType": '"CHAT_MODEL"',
+                    "mlflow.spanInputs": json.dumps({"messages": _CHAT[:1]}),
+                    "mlflow.spanOutputs": json.dumps({"choices": [{"message": {"role": "assistant", "content": "x"}}]}),
+                },
+            },
+        ]
+    },
+}
 DOCUMENTS: dict[str, JsonValue] = {
+    "mlflow": MLFLOW,
     "langchain": LANGCHAIN,
     "langsmith": LANGSMITH,
     "openinference": OPENINFERENCE,

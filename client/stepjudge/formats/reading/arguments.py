@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from stepjudge.formats.reading.cleaning import TooDeep, depth
+from stepjudge.formats.reading.cleaning import TooDeep, copied, depth
 from stepjudge.formats.reading.content import compact
 from stepjudge.formats.reading.limits import MAX_DEPTH_WITHIN
 from stepjudge.formats.reading.parsing import parse
@@ -34,7 +34,7 @@ def read_arguments(value: JsonValue) -> Arguments:
         case dict():
             if depth(value) > MAX_DEPTH_WITHIN:
                 return _too_deep(compact(value))
-            return Arguments("ok", value)
+            return Arguments("ok", {key: copied(member) for key, member in value.items()})
         case _:
             return Arguments("unparsed", raw=compact(value))
 

@@ -1,6 +1,7 @@
 """A clean value is JSON that can be written again: shallow, finite, valid Unicode. Mending makes one, and notes it."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -9,8 +10,11 @@ from pydantic import JsonValue
 from stepjudge.errors import UnreadableTrace
 from stepjudge.formats.reading.limits import MAX_DEPTH, MAX_DIGITS, MAX_VALUES
 
-_MAX_BITS = 3 * MAX_DIGITS
+_TOO_LARGE = 2 ** (3 * MAX_DIGITS - 1)
+"""An integer from here on is kept as text: it may have more than MAX_DIGITS digits."""
 NESTED = f"the document is nested more than {MAX_DEPTH} levels deep: no trace needs that; flatten or drop the deep part"
+_NUMBERS = (int, float)
+_CONTAINERS = (dict, list)
 
 
 class TooDeep(UnreadableTrace):
@@ -31,23 +35,45 @@ def clean(value: object) -> Parsed:
     return Parsed(mending.mend(value, "$"), tuple(mending.notes()))
 
 
+def is_plain(value: JsonValue) -> bool:
+    """Whether there is nothing to mend or refuse in a value whose texts and keys are known to be valid Unicode."""
+    level: list[JsonValue] = [value]
+    for _ in range(MAX_DEPTH + 1):
+        kinds = set(map(type, level))
+        if not kinds.isdisjoint(_NUMBERS) and not _are_clean_numbers(level, kinds):
+            return False
+        if kinds.isdisjoint(_CONTAINERS):
+            return True
+        level = _children(level)
+        if len(level) > MAX_VALUES:
+            return False
+    return False
+
+
 def depth(value: JsonValue) -> int:
     """How many lists and objects stand inside one another."""
     levels, containers = 0, [value] if isinstance(value, dict | list) else []
     while containers:
         levels += 1
-        containers = [child for parent in containers for child in _children(parent) if isinstance(child, dict | list)]
+        containers = [child for child in _children(containers) if isinstance(child, dict | list)]
     return levels
 
 
-def _children(parent: JsonValue) -> Iterable[JsonValue]:
-    match parent:
-        case dict():
-            return parent.values()
-        case list():
-            return parent
-        case _:
-            return ()
+def copied(value: JsonValue) -> JsonValue:
+    """An equal value that shares no list and no object: what a trace carries must not change with its document."""
+    if type(value) is dict:
+        return {key: copied(member) for key, member in value.items()}
+    return [copied(element) for element in value] if type(value) is list else value
+
+
+def _children(parents: Sequence[JsonValue]) -> list[JsonValue]:
+    children: list[JsonValue] = []
+    for parent in parents:
+        if type(parent) is dict:
+            children.extend(parent.values())
+        elif type(parent) is list:
+            children.extend(parent)
+    return children
 
 
 _JSON_KINDS: set[type] = {str, int, float, bool, type(None), dict, list}
@@ -89,9 +115,16 @@ def _below(level: list[object]) -> tuple[list[object], list[object]]:
 def _are_clean_leaves(level: list[object], kinds: set[type]) -> bool:
     if str in kinds and not _are_unicode([each for each in level if type(each) is str]):
         return False
-    if float in kinds and not all(each - each == 0 for each in level if type(each) is float):
-        return False  # infinite, or not a number
-    return int not in kinds or all(each.bit_length() < _MAX_BITS for each in level if type(each) is int)
+    return _are_clean_numbers(level, kinds)
+
+
+def _are_clean_numbers(level: Sequence[object], kinds: set[type]) -> bool:
+    if float in kinds and not all(map(math.isfinite, [each for each in level if type(each) is float])):
+        return False
+    if int not in kinds:
+        return True
+    integers = [each for each in level if type(each) is int]
+    return min(integers) > -_TOO_LARGE and max(integers) < _TOO_LARGE
 
 
 def _are_unicode(texts: list[str]) -> bool:
@@ -158,7 +191,7 @@ class _Mending:
         return "NaN" if number != number else ("Infinity" if number > 0 else "-Infinity")
 
     def _integer(self, number: int) -> JsonValue:
-        if number.bit_length() < _MAX_BITS:
+        if abs(number) < _TOO_LARGE:
             return number
         self.long_integers += 1
         return hex(number)  # hexadecimal has no limit of digits

@@ -35,11 +35,14 @@ class Content:
     attachments: tuple[Attachment, ...] = ()
 
 
+_NOTHING = Content()
+
+
 def read_content(value: JsonValue) -> Content:
     """Text as it is, parts joined by line breaks, anything else as compact JSON: nothing is lost on the way."""
     match value:
         case None:
-            return Content()
+            return _NOTHING
         case str():
             return Content(value)
         case list():

@@ -1,7 +1,5 @@
 """A draft becomes a trace: a reader tells it messages, steps and results in order, and it numbers, pairs and notes."""
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,24 +8,30 @@ from pydantic import JsonValue
 
 from stepjudge.errors import UnreadableTrace
 from stepjudge.formats.reading.arguments import read_arguments
-from stepjudge.formats.reading.cleaning import depth
+from stepjudge.formats.reading.cleaning import copied, depth
 from stepjudge.formats.reading.content import Content, read_content
+from stepjudge.formats.reading.content_id import content_id
 from stepjudge.formats.reading.limits import MAX_DEPTH_WITHIN
+from stepjudge.formats.reading.made import made
 from stepjudge.formats.reading.pairing import OpenCall, Pairing
 from stepjudge.formats.reading.tools import read_tool
 from stepjudge.trace import ArgumentsState, Call, ErrorKind, Message, Result, Role, Step, Tool, Trace, Usage
 from stepjudge.value import JsonObject
+
+_MISSING = Result()
 
 
 @dataclass
 class _Told:
     """A step with its calls, which may still get results."""
 
-    step: Step
+    members: dict[str, object]
     calls: list[OpenCall]
+    observation: Result | None = None
 
     def closed(self) -> Step:
-        return self.step.model_copy(update={"calls": tuple(each.closed() for each in self.calls)})
+        calls = tuple([each.closed() for each in self.calls])
+        return made(Step, **{**self.members, "calls": calls, "observation": self.observation})
 
 
 class Draft:
@@ -52,7 +56,8 @@ class Draft:
 
     def note(self, *notes: str) -> None:
         """What the format could not say or the trace cannot carry. Equal notes are counted, not repeated."""
-        self._notes.update(notes)
+        if notes:
+            self._notes.update(notes)
 
     def tool(self, definition: JsonValue) -> None:
         """A tool definition, in the spelling of OpenAI (with or without `function`), Anthropic, MCP or Gemini."""
@@ -97,12 +102,14 @@ class Draft:
         self.note(*found.notes)
         if not name:
             self.note("a call names no tool")
-        return Call(
+        return made(
+            Call,
             name=name,
             id=id,
             arguments=found.values,
             arguments_raw=found.raw,
             arguments_state=state or found.state,
+            result=_MISSING,
             subtraces=tuple(subtraces),
             extra=self.extra(extra),
         )
@@ -123,13 +130,15 @@ class Draft:
         """One model emission. `emissions` is for formats that count several, or none, in one step."""
         said = content if isinstance(content, Content) else read_content(content)
         self._llm_call += emissions
-        step = Step(
+        members = dict[str, object](
             index=len(self._told) + 1,
             turn=self._turn,
             llm_call=max(1, self._llm_call),
             before=tuple(self._pending),
             message=said.text,
             reasoning=reasoning,
+            calls=(),
+            observation=None,
             attachments=said.attachments,
             agent=agent,
             model=model,
@@ -139,7 +148,7 @@ class Draft:
         )
         self._pending.clear()
         self._turn_has_steps = True
-        self._told.append(_Told(step, self._pairing.add(tuple(calls), self._turn)))
+        self._told.append(_Told(members, self._pairing.add(tuple(calls), self._turn)))
 
     def observation(
         self, content: JsonValue | Content, *, is_error: bool | None = None, exit_code: int | None = None
@@ -147,17 +156,16 @@ class Draft:
         """What came back to the latest step itself, where the agent acts in text. Several are joined."""
         said = content if isinstance(content, Content) else read_content(content)
         told = self._told[-1]
-        earlier = told.step.observation
+        earlier = told.observation
         text = f"{earlier.text}\n{said.text}" if earlier and earlier.text else said.text
         attachments = (*(earlier.attachments if earlier else ()), *said.attachments)
-        observation = Result(
+        told.observation = Result(
             text=text,
             state="present" if text or attachments else "empty",
             is_error=is_error,
             exit_code=exit_code,
             attachments=attachments,
         )
-        told.step = told.step.model_copy(update={"observation": observation})
 
     def result(
         self,
@@ -174,7 +182,8 @@ class Draft:
         message before the next step."""
         said = content if isinstance(content, Content) else read_content(content)
         has_content = bool(said.text or said.attachments)
-        result = Result(
+        result = made(
+            Result,
             text=said.text,
             state=("truncated" if truncated and said.text else "present") if has_content else "empty",
             is_error=is_error,
@@ -193,7 +202,7 @@ class Draft:
         """Fields kept beside the trace, unless they are nested too deeply to keep."""
         if not extra:
             return {}
-        kept = {key: value for key, value in extra.items() if depth(value) <= MAX_DEPTH_WITHIN}
+        kept = {key: copied(value) for key, value in extra.items() if depth(value) <= MAX_DEPTH_WITHIN}
         left_out = [key for key in extra if key not in kept]
         self.note(
             *(f"the field {key!r} is nested more than {MAX_DEPTH_WITHIN} levels deep: left out" for key in left_out)
@@ -237,11 +246,4 @@ class Draft:
             notes=tuple(note if count == 1 else f"{note} ({count} times)" for note, count in self._notes.items()),
             extra=kept,
         )
-        return content.model_copy(update={"trace_id": trace_id or _content_id(content)})
-
-
-def _content_id(trace: Trace) -> str:
-    """Not `digest`: a trace may be large, and this spelling of it is written by C code."""
-    told = trace.model_dump(mode="json", include={"system", "task", "task_attachments", "tools", "steps", "after"})
-    written = json.dumps(told, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return f"sha256:{hashlib.sha256(written.encode()).hexdigest()}"
+        return content.model_copy(update={"trace_id": trace_id or content_id(content)})

@@ -2,7 +2,9 @@
 
 from collections import defaultdict, deque
 from dataclasses import dataclass
+from functools import cached_property
 
+from stepjudge.formats.reading.made import made
 from stepjudge.trace import Call, Result
 
 
@@ -15,7 +17,7 @@ class OpenCall:
     result: Result | None = None
 
     def closed(self) -> Call:
-        return self.call if self.result is None else self.call.model_copy(update={"result": self.result})
+        return self.call if self.result is None else made(Call, **{**self.call.__dict__, "result": self.result})
 
 
 class _Queue(deque[OpenCall]):
@@ -31,13 +33,25 @@ class _OpenStep:
     """The calls of one step, by what a result without their id may tell of them."""
 
     def __init__(self, calls: list[OpenCall]) -> None:
-        self._any = _Queue(calls)
-        self._without_id = _Queue(each for each in calls if each.call.id is None)
-        self._by_name: defaultdict[tuple[bool, str], _Queue] = defaultdict(_Queue)
-        for each in calls:
-            self._by_name[False, each.call.name].append(each)
+        self._calls = calls
+
+    # Each is made when it is first asked for: most results have the id of their call.
+    @cached_property
+    def _any(self) -> _Queue:
+        return _Queue(self._calls)
+
+    @cached_property
+    def _without_id(self) -> _Queue:
+        return _Queue(each for each in self._calls if each.call.id is None)
+
+    @cached_property
+    def _by_name(self) -> defaultdict[tuple[bool, str], _Queue]:
+        queues: defaultdict[tuple[bool, str], _Queue] = defaultdict(_Queue)
+        for each in self._calls:
+            queues[False, each.call.name].append(each)
             if each.call.id is None:
-                self._by_name[True, each.call.name].append(each)
+                queues[True, each.call.name].append(each)
+        return queues
 
     @property
     def first(self) -> OpenCall | None:
@@ -60,12 +74,14 @@ class Pairing:
         opened = [OpenCall(call, turn) for call in calls]
         if opened:
             self._steps.append(_OpenStep(opened))
-        of_step: defaultdict[str, _Queue] = defaultdict(_Queue)
+        of_step: dict[str, _Queue] = {}
         for each in opened:
-            if each.call.id is not None:
-                of_step[each.call.id].append(each)
-        for id, queue in of_step.items():
-            self._by_id[id].append(queue)
+            id = each.call.id
+            if id in of_step:
+                of_step[id].append(each)
+            elif id is not None:
+                of_step[id] = _Queue((each,))
+                self._by_id[id].append(of_step[id])
         return opened
 
     def answer(self, result: Result, *, id: str | None, name: str | None, turn: int) -> OpenCall | None:

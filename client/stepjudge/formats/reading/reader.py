@@ -3,7 +3,7 @@
 import io
 import itertools
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import IO
@@ -26,27 +26,36 @@ _PEEKED_BYTES = 4 * 2**20
 _SUFFIXES = (".json", ".jsonl", ".ndjson", ".gz", ".traj")
 
 
-def read_file(path: Path | str, *, format: str | None = None) -> Iterator[Trace]:
-    """The traces in a file, `-` for standard input, or a folder where a format stores a run as one."""
+Skip = Callable[[UnreadableTrace], None]
+"""Told of a record that is no trace we can read; the records after it are read on."""
+
+
+def read_file(path: Path | str, *, format: str | None = None, skip: Skip | None = None) -> Iterator[Trace]:
+    """The traces in a file, `-` for standard input, or a folder where a format stores a run as one.
+
+    Raises UnreadableTrace at the first record that cannot be read. With `skip`, it is told instead, and what comes after
+    that record is read; what spoils the file as a whole (no such file, a broken archive, a list cut in the middle) still
+    raises.
+    """
     if str(path) == "-":
-        yield from _stream(sys.stdin.buffer, Origin("standard input"), format, seekable=False)
+        yield from _stream(sys.stdin.buffer, Origin("standard input"), format, skip, seekable=False)
         return
     path = Path(path)
     try:
         if path.is_dir():
-            yield from _tree(folder(path), format, is_folder=True)
+            yield from _tree(folder(path), format, skip, is_folder=True)
             return
         stream = path.open("rb")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UnreadableTrace(f"{path}: cannot be opened: {reason}: check the path") from None
     with stream:
-        yield from _stream(stream, Origin(str(path), beside(path)), format, seekable=stream.seekable())
+        yield from _stream(stream, Origin(str(path), beside(path)), format, skip, seekable=stream.seekable())
 
 
 def read_bytes(data: bytes, *, format: str | None = None, name: str = "document") -> Iterator[Trace]:
     """The traces in the content of a file."""
-    return _stream(io.BytesIO(data), Origin(name), format, seekable=True)
+    return _stream(io.BytesIO(data), Origin(name), format, None, seekable=True)
 
 
 def read_document(document: object, *, format: str | None = None) -> Iterator[Trace]:
@@ -55,35 +64,37 @@ def read_document(document: object, *, format: str | None = None) -> Iterator[Tr
         parsed = clean(document)
     except UnreadableTrace as error:
         raise UnreadableTrace(f"document: {error}") from None
-    yield from _records(records_of(parsed, "document"), Origin(), format)
+    yield from _records(records_of(parsed, "document"), Origin(), format, None)
 
 
-def _stream(stream: IO[bytes], origin: Origin, name: str | None, *, seekable: bool) -> Iterator[Trace]:
+def _stream(
+    stream: IO[bytes], origin: Origin, name: str | None, skip: Skip | None, *, seekable: bool
+) -> Iterator[Trace]:
     start = stream.tell() if seekable else 0
     source = Source(stream, origin.name)
     if not source.is_zip:
-        yield from _records(records_in(source), origin, name)
+        yield from _records(records_in(source, skip), origin, name, skip)
         return
     if seekable:
         stream.seek(start)
-        yield from _tree(archive(stream, origin.name), name, is_folder=False)
+        yield from _tree(archive(stream, origin.name), name, skip, is_folder=False)
     else:
-        yield from _tree(archive(io.BytesIO(source.rest()), origin.name), name, is_folder=False)
+        yield from _tree(archive(io.BytesIO(source.rest()), origin.name), name, skip, is_folder=False)
 
 
-def _tree(tree: Tree, name: str | None, *, is_folder: bool) -> Iterator[Trace]:
+def _tree(tree: Tree, name: str | None, skip: Skip | None, *, is_folder: bool) -> Iterator[Trace]:
     found = _unpacked(tree, name)
     if found is not None:
         format, documents = found
         for document in documents:
-            yield from _read(format, Record(document, tree.name), Origin(tree.name))
+            yield from _read(format, Record(document, tree.name), Origin(tree.name), skip)
         return
     files = [each for each in tree.names if each.endswith(_SUFFIXES)]
     if is_folder or not files:
         raise UnreadableTrace(_no_run(tree, files))
     for each in files:
         with tree.open(each) as source:
-            yield from _records(records_in(source), Origin(source.name), name)
+            yield from _records(records_in(source, skip), Origin(source.name), name, skip)
 
 
 def _unpacked(tree: Tree, name: str | None) -> tuple[Format, Iterator[JsonValue]] | None:
@@ -107,7 +118,7 @@ def _no_run(tree: Tree, files: list[str]) -> str:
     return f"{tree.name}: no format stores a run like this; name one of the files inside: {listed}"
 
 
-def _records(records: Records, origin: Origin, name: str | None) -> Iterator[Trace]:
+def _records(records: Records, origin: Origin, name: str | None, skip: Skip | None) -> Iterator[Trace]:
     peeked, each = _peek(records)
     if not peeked:
         raise UnreadableTrace(f"{origin.name}: the list is empty: expected a trace in it")
@@ -115,12 +126,16 @@ def _records(records: Records, origin: Origin, name: str | None) -> Iterator[Tra
     views = [gathered, peeked[0].value] if records.kind == "list" else [peeked[0].value, gathered]
     format, view = _chosen(views, name, origin.name)
     if views[view] is gathered:
-        yield from _read(format, _gathered(each, origin.name), origin)
+        yield from _read(format, _gathered(each, origin.name), origin, skip)
         return
     for record in each:
-        fits = name is not None or format.detect(record.value).fits
-        reader = format if fits else _chosen([record.value], name, record.place)[0]
-        yield from _read(reader, record, replace(origin, name=record.place))
+        try:
+            fits = name is not None or format.detect(record.value).fits
+            reader = format if fits else _chosen([record.value], name, record.place)[0]
+        except UnreadableTrace as error:
+            _skipped(skip, error)
+            continue
+        yield from _read(reader, record, replace(origin, name=record.place), skip)
 
 
 def _chosen(views: list[JsonValue], name: str | None, place: str) -> tuple[Format, int]:
@@ -155,7 +170,20 @@ def _gathered(each: Iterable[Record], place: str) -> Record:
     return Record(values, place, size, tuple(notes))
 
 
-def _read(format: Format, record: Record, origin: Origin) -> Iterator[Trace]:
+def _read(format: Format, record: Record, origin: Origin, skip: Skip | None) -> Iterator[Trace]:
+    try:
+        yield from _traces(format, record, origin)
+    except UnreadableTrace as error:
+        _skipped(skip, error)
+
+
+def _skipped(skip: Skip | None, error: UnreadableTrace) -> None:
+    if skip is None:
+        raise error
+    skip(error)
+
+
+def _traces(format: Format, record: Record, origin: Origin) -> Iterator[Trace]:
     found = False
     try:
         for trace in format.read(record.value, origin):

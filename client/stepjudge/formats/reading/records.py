@@ -1,7 +1,7 @@
 """Records are the JSON values that a file holds one after the other: one document, lines, or elements of a list."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -11,7 +11,7 @@ from stepjudge.errors import UnreadableTrace
 from stepjudge.formats.reading.cleaning import Parsed, TooDeep
 from stepjudge.formats.reading.elements import elements
 from stepjudge.formats.reading.limits import MAX_DOCUMENT_BYTES
-from stepjudge.formats.reading.parsing import parse
+from stepjudge.formats.reading.parsing import parse_plain, parse_with_care
 from stepjudge.formats.reading.source import SPLIT, Source
 
 _PROBE = 16 * 2**20
@@ -45,8 +45,8 @@ def records_of(parsed: Parsed, name: str) -> Records:
     return Records("document", iter([Record(parsed.value, name, 0, parsed.notes)]))
 
 
-def records_in(source: Source) -> Records:
-    """The records of a file, read as they are asked for."""
+def records_in(source: Source, skip: Callable[[UnreadableTrace], None] | None = None) -> Records:
+    """The records of a file, read as they are asked for. `skip` is told of a line that is no JSON, and reading goes on."""
     number, first = _first_line(source)
     if not first.endswith(b"\n") and len(first) >= _PROBE:
         if first.lstrip().startswith(b"["):
@@ -54,7 +54,7 @@ def records_in(source: Source) -> Records:
         first += source.line(MAX_DOCUMENT_BYTES - len(first) + 1)
         _refuse_long(source, first, number)
     try:
-        parsed = parse(_decoded(source, first, number))
+        parsed = parse_plain(first) or parse_with_care(_decoded(source, first, number))
     except json.JSONDecodeError:
         return _spread(source, first, number)
     except TooDeep as error:
@@ -63,7 +63,7 @@ def records_in(source: Source) -> Records:
     if not following[1]:
         return records_of(parsed, source.name)
     head = Record(parsed.value, f"{source.name}: line {number}", len(first), parsed.notes)
-    return Records("lines", _lines(source, head, *following))
+    return Records("lines", _lines(source, head, *following, skip))
 
 
 def _first_line(source: Source) -> tuple[int, bytes]:
@@ -86,9 +86,13 @@ def _spread(source: Source, first: bytes, number: int) -> Records:
     """A document over several lines."""
     if first.lstrip().startswith(b"["):
         return _listed(source, first, number)
-    text = _decoded(source, first + source.rest(MAX_DOCUMENT_BYTES - len(first)), number)
+    data = first + source.rest(MAX_DOCUMENT_BYTES - len(first))
+    plain = parse_plain(data)
+    if plain is not None:
+        return records_of(plain, source.name)
+    text = _decoded(source, data, number)
     try:
-        return records_of(parse(text), source.name)
+        return records_of(parse_with_care(text), source.name)
     except json.JSONDecodeError as error:
         raise UnreadableTrace(_not_json(source.name, text, error, number)) from None
     except TooDeep as error:
@@ -106,26 +110,38 @@ def _listed(source: Source, first: bytes, number: int) -> Records:
     )
 
 
-def _lines(source: Source, head: Record, number: int, line: bytes) -> Iterator[Record]:
+def _lines(
+    source: Source, head: Record, number: int, line: bytes, skip: Callable[[UnreadableTrace], None] | None
+) -> Iterator[Record]:
     """Each record is held back until the next line is known to be whole, so that the last can say it was cut."""
-    held = head
+    held: Record | None = head
     while line:
         _refuse_long(source, line, number)
-        text = _decoded_line(source, line, number).rstrip()
+        plain = parse_plain(line)
+        text = "" if plain is not None else _decoded_line(source, line, number).rstrip()
         following = _skip_blank(source, number)
         try:
-            parsed = parse(text)
-        except json.JSONDecodeError as error:
-            if following[1] or not _is_cut(line, text, error):
-                raise UnreadableTrace(_not_json(source.name, text, error, number)) from None
-            held = replace(held, notes=(*held.notes, _CUT))
-            break
-        except TooDeep as error:
-            raise UnreadableTrace(f"{source.name}: line {number}: {error}") from None
-        yield held
+            parsed = plain or parse_with_care(text)
+        except (json.JSONDecodeError, TooDeep) as error:
+            cut = isinstance(error, json.JSONDecodeError) and not following[1] and _is_cut(line, text, error)
+            if cut and held is not None:
+                held = replace(held, notes=(*held.notes, _CUT))
+                break
+            unreadable = UnreadableTrace(_what_is_wrong(source.name, text, error, number))
+            if skip is None:
+                raise unreadable from None
+            if held is not None:
+                yield held  # in the order of the file
+            held = None
+            skip(unreadable)
+            number, line = following
+            continue
+        if held is not None:
+            yield held
         held = Record(parsed.value, f"{source.name}: line {number}", len(line), parsed.notes)
         number, line = following
-    yield held
+    if held is not None:
+        yield held
 
 
 def _refuse_long(source: Source, line: bytes, number: int) -> None:
@@ -158,6 +174,12 @@ def _is_cut(line: bytes, text: str, error: json.JSONDecodeError) -> bool:
     if not line.endswith(b"\n"):
         return True
     return error.msg.startswith("Unterminated string") or len(text.rstrip()) - error.pos <= len("-Infinit")
+
+
+def _what_is_wrong(name: str, text: str, error: json.JSONDecodeError | TooDeep, number: int) -> str:
+    if isinstance(error, TooDeep):
+        return f"{name}: line {number}: {error}"
+    return _not_json(name, text, error, number)
 
 
 def _not_json(name: str, text: str, error: json.JSONDecodeError, number: int) -> str:

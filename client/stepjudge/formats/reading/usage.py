@@ -9,15 +9,16 @@ from stepjudge.value import JsonObject
 
 def read_usage(value: JsonValue, *, cost: JsonValue = None) -> Usage | None:
     """Null when nothing is stated. `cost` is for formats that keep the money beside the tokens."""
+    if value is None and cost is None:
+        return None
     stated = as_object(value)
     cached = _cached(stated)
-    usage = Usage(
-        prompt_tokens=_prompt_tokens(stated, cached),
-        cached_tokens=cached,
-        completion_tokens=_first(stated, "completion_tokens", "output_tokens"),
-        cost_usd=as_amount(cost) if cost is not None else as_amount(stated.get("cost_usd", stated.get("cost"))),
-    )
-    return None if usage == Usage() else usage
+    prompt = _prompt_tokens(stated, cached)
+    completion = _first(stated, "completion_tokens", "output_tokens")
+    amount = as_amount(cost) if cost is not None else as_amount(stated.get("cost_usd", stated.get("cost")))
+    if (prompt, cached, completion, amount) == (None, None, None, None):
+        return None
+    return Usage(prompt_tokens=prompt, cached_tokens=cached, completion_tokens=completion, cost_usd=amount)
 
 
 def _cached(stated: JsonObject) -> int | None:
