@@ -3,7 +3,8 @@
 import bisect
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from stepjudge.rubric import AnswerWord
@@ -19,7 +20,7 @@ class Token(NamedTuple):
 
     text: str
     logprob: float
-    alternatives: tuple[tuple[str, float], ...]
+    alternatives: Iterable[tuple[str, float]]
 
 
 class _Spot(NamedTuple):
@@ -105,6 +106,7 @@ def _share(token: Token, lead: str, said: str, word: str) -> float | None:
     return chosen / total if total > 0 else None
 
 
+@lru_cache(maxsize=10_000)  # a model has few ways to begin these words
 def _led_to(text: str, lead: str, said: str) -> AnswerWord | None:
     """The word that a token leads to after what was said of it; null where that is open.
 

@@ -16,9 +16,10 @@ from stepjudge.verdict import Cause
 
 _TRANSIENT = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 _GATEWAY_GAVE_UP = {504, 524}
+_TOO_MUCH = {429, 503, 529}
 _NEVER_SENT = ("ConnectError", "ConnectTimeout", "PoolTimeout", "ClientConnectorError", "ConnectionRefusedError")
 _TRANSPORT = ("TransportError", "APIConnectionError", "ClientError", "ConnectionError", "TimeoutError")
-_UNREADABLE = ("JSONDecodeError", "KeyError", "IndexError", "AttributeError", "TypeError", "APIResponseValidationError")
+_UNREADABLE = ("JSONDecodeError", "KeyError", "IndexError", "AttributeError", "TypeError", "APIResponseValidationError", "UnreadableAnswer")
 _LONGEST = 1_000
 
 _TRACEBACK = re.compile(r"\s*(\||\n)?\s*Traceback \(most recent call last\).*", re.DOTALL)
@@ -37,6 +38,21 @@ def transient(error: BaseException) -> bool:
     return not _never_left(error) and (_status(error) in _TRANSIENT or _named(error, *_UNREADABLE))
 
 
+def overloaded(error: BaseException) -> bool:
+    """Whether the provider said that it is asked too much at once, or gave no answer in time."""
+    if "insufficient_quota" in codes(error):
+        return False
+    return _status(error) in _TOO_MUCH or (_named(error, "TimeoutError", "Timeout") and not _named(error, *_NEVER_SENT))
+
+
+def sign_of_life(error: BaseException) -> bool | None:
+    """Whether the provider answered as one that is up does; null when it cannot be told, or nobody was asked."""
+    status = _status(error)
+    if status is not None and _answered(error):
+        return status < 500
+    return False if _named(error, *_TRANSPORT) else None
+
+
 def cause(error: BaseException) -> Cause:
     if _named(error, "ContextWindowExceededError") or "context_length_exceeded" in codes(error):
         return "context_too_long"
@@ -49,8 +65,7 @@ def perhaps_billed(error: BaseException) -> bool:
     """Whether the provider may have done the work, and charged for it, although its reply never came."""
     if _named(error, *_NEVER_SENT) or _never_left(error):
         return False
-    answered = any(_class_names(each) & {"HTTPStatusError", "APIStatusError"} for each in _outside_litellm(error))
-    if answered:
+    if _answered(error):
         return _status(error) in _GATEWAY_GAVE_UP
     return _named(error, *_TRANSPORT, *_UNREADABLE)
 
@@ -74,10 +89,10 @@ def codes(error: BaseException) -> tuple[str, ...]:
 
 def retry_after(error: BaseException | None) -> float | None:
     """Seconds that the provider asks us to wait, from `retry-after-ms` or either form of `retry-after`."""
-    headers = getattr(getattr(error, "response", None), "headers", None) or {}
-    if milliseconds := headers.get("retry-after-ms"):
+    told = headers(error)
+    if milliseconds := told.get("retry-after-ms"):
         return _number(milliseconds, 0.001)
-    if not (after := headers.get("retry-after")):
+    if not (after := told.get("retry-after")):
         return None
     seconds = _number(after, 1)
     if seconds is not None:
@@ -86,6 +101,17 @@ def retry_after(error: BaseException | None) -> float | None:
         return max(0.0, (parsedate_to_datetime(after) - datetime.now(UTC)).total_seconds())
     except (TypeError, ValueError):
         return None
+
+
+def headers(error: BaseException | None) -> dict[str, str]:
+    """The headers of the answer that the error came with, names in lower case."""
+    found = getattr(getattr(error, "response", None), "headers", None) or {}
+    return {str(name).lower(): str(value) for name, value in found.items()}
+
+
+def _answered(error: BaseException) -> bool:
+    """Whether the provider's answer with a status is behind this."""
+    return any(_class_names(each) & {"HTTPStatusError", "APIStatusError"} for each in _outside_litellm(error))
 
 
 def _never_left(error: BaseException) -> bool:

@@ -15,12 +15,16 @@ from pydantic import ValidationError
 
 from judge_service.endpoint import addresses, listed_price_holds, variables
 from judge_service.errors import UnknownJudge
-from judge_service.model import LitellmModel, ModelUnavailable, messages
+from judge_service.direct_line import Wire
+from judge_service.limiter import Limiters
+from judge_service.messages import messages
+from judge_service.model import ModelUnavailable
 from judge_service.model_name import NAMED_BY_CALLERS
 from judge_service.model_settings import ModelSettings
 from judge_service.panel import Panel
 from judge_service.prompt import Prompt
 from judge_service.provider_error import words
+from judge_service.provider_model import ProviderModel
 from judge_service.secret import secrets, without_secrets
 from judge_service.settings import Settings, unknown_variables
 from stepjudge.client import JudgeClient
@@ -259,16 +263,23 @@ def _asked(model: str, policy: Policy | None = None, **settings: Any) -> tuple[A
 
     async def ask() -> Any:
         chosen = {"model": model, "attempts": 1, "timeout_s": 0.6, "api_base": provider.base_url, **settings}
-        asking = LitellmModel(ModelSettings.model_validate(chosen))
+        wire = Wire()
+        asking = ProviderModel(ModelSettings.model_validate(chosen), wire, Limiters())
         try:
             return await asking.complete(PROMPT, [], {"type": "object"}, 100)
         except ModelUnavailable as unavailable:
             return unavailable
+        finally:
+            await wire.aclose()
 
     with Provider(lambda _request: {"a": 1}, faults=policy) as provider:
         return anyio.run(ask), provider.count
 
 
+BOTH_LINES = pytest.mark.parametrize("via", ["direct", "litellm"])
+
+
+@BOTH_LINES
 @pytest.mark.parametrize(
     ("fault", "perhaps_billed"),
     [
@@ -282,21 +293,23 @@ def _asked(model: str, policy: Policy | None = None, **settings: Any) -> tuple[A
     ],
     ids=lambda value: value.name if isinstance(value, Fault) else str(value),
 )
-def test_tries_whose_reply_never_came_may_have_been_billed(fault: Fault, perhaps_billed: int) -> None:
-    unavailable, _ = _asked("openai/fake", first(9, fault))
+def test_tries_whose_reply_never_came_may_have_been_billed(fault: Fault, perhaps_billed: int, via: str) -> None:
+    unavailable, _ = _asked("openai/fake", first(9, fault), via=via)
     assert isinstance(unavailable, ModelUnavailable)
     assert unavailable.perhaps_billed == perhaps_billed
 
 
-def test_a_reply_tells_of_the_tries_before_it_that_may_have_been_billed() -> None:
-    completion, count = _asked("openai/fake", first(1, CUT_INSIDE), attempts=2)
+@BOTH_LINES
+def test_a_reply_tells_of_the_tries_before_it_that_may_have_been_billed(via: str) -> None:
+    completion, count = _asked("openai/fake", first(1, CUT_INSIDE), attempts=2, via=via)
     assert (completion.perhaps_billed, completion.attempts, count) == (1, 2, 2)
-    completion, _ = _asked("openai/fake", first(1, SERVER_ERROR), attempts=2)
+    completion, _ = _asked("openai/fake", first(1, SERVER_ERROR), attempts=2, via=via)
     assert completion.perhaps_billed == 0
 
 
-def test_a_server_that_is_not_there_bills_nothing_and_is_tried_again() -> None:
-    unavailable, _ = _asked("openai/fake", api_base="http://127.0.0.1:9/v1", attempts=2)
+@BOTH_LINES
+def test_a_server_that_is_not_there_bills_nothing_and_is_tried_again(via: str) -> None:
+    unavailable, _ = _asked("openai/fake", api_base="http://127.0.0.1:9/v1", attempts=2, via=via)
     assert (unavailable.cause, unavailable.attempts, unavailable.perhaps_billed) == ("provider", 2, 0)
 
 

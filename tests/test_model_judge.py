@@ -1,4 +1,4 @@
-"""The model judge, through the embedded service and the real litellm, against a provider that fails in every way."""
+"""The model judge, through the embedded service and both lines, against a provider that fails in every way."""
 
 import logging
 from base64 import b64encode
@@ -58,13 +58,14 @@ Score = Callable[..., Scorecard]
 class Bench:
     """A provider, and a service that asks it."""
 
-    def __init__(self, stack: ExitStack, data_dir: Path) -> None:
+    def __init__(self, stack: ExitStack, data_dir: Path, via: str) -> None:
         self._stack = stack
+        self._via = via
         self._data_dir = data_dir
 
     def open(self, script: Callable[[Request], Any], faults: Policy | None = None, **model: Any) -> JudgeClient:
         self.provider = self._stack.enter_context(Provider(script, faults=faults))
-        judge = {"model": "openai/fake", "api_base": self.provider.base_url, "timeout_s": 5.0, **model}
+        judge = {"model": "openai/fake", "api_base": self.provider.base_url, "timeout_s": 5.0, "via": self._via, **model}
         settings = {"data_dir": self._data_dir, "judge": "fake", "judges": {"fake": judge}}
         return self._stack.enter_context(JudgeClient.embedded(**settings))
 
@@ -72,10 +73,10 @@ class Bench:
         return self.open(script, faults, **model).score(ONE_STEP)
 
 
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
+@pytest.fixture(params=["direct", "litellm"])
+def bench(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Bench]:
     with ExitStack() as stack:
-        yield Bench(stack, tmp_path)
+        yield Bench(stack, tmp_path, request.param)
 
 
 CONTRADICTORY = Scripted(lambda _step, _unit, name: {"valid": "no", "recovery": "not_applicable"}.get(name, "yes"))
