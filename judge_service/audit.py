@@ -5,7 +5,7 @@ import anyio
 from judge_service.facts import settle
 from judge_service.ledger import Ledger
 from judge_service.prompt import PROMPT_VERSION, Prompt, prompt
-from judge_service.question import Question, alone
+from judge_service.question import Question, alone, narrowed
 from judge_service.shown import Shown, mark
 from judge_service.state import next_state, restored, states
 from stepjudge.contract import Audit
@@ -31,7 +31,7 @@ def _audit(record: VerdictRecord, trace: Trace, rubric: Rubric | None, after: st
         return Audit(record=record, prompts=(), cuts=(), prompt_matches=None, state_matches=state_matches)
     fence = mark(bytes.fromhex(fence_key), before[0])
     shown = Shown(trace, fence, reasoning=rubric.shows_reasoning)
-    again = _prompts(record, trace, rubric, shown)
+    again = prompts_again(record, trace, rubric, shown)
     same = tuple(each.digest for each in again) == record.prompt_digests
     return Audit(
         record=record,
@@ -42,8 +42,11 @@ def _audit(record: VerdictRecord, trace: Trace, rubric: Rubric | None, after: st
     )
 
 
-def _prompts(record: VerdictRecord, trace: Trace, rubric: Rubric, shown: Shown) -> list[Prompt]:
-    found = record.verdict.facts
-    _, asked = settle(rubric, trace.steps[-1], found)
-    question = Question(rubric, trace, len(trace.steps), found, asked)
+def prompts_again(record: VerdictRecord, trace: Trace, rubric: Rubric, shown: Shown) -> list[Prompt]:
+    """The prompts of a verdict. The trace may go on after its step."""
+    found, index = record.verdict.facts, record.verdict.step
+    _, asked = settle(rubric, trace.steps[index - 1], found)
+    question = Question(rubric, trace, index, found, asked)
+    if record.asked is not None:
+        question = narrowed(question, record.asked)
     return [prompt(part, shown) for part in alone(question)]

@@ -1,124 +1,177 @@
 """The cache holds verdicts by key. It may be deleted at any time, and no trouble with it ever costs an answer."""
-# pyright: basic
 
 import logging
-import sqlite3
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol, TypeVar
 
 import anyio
-import diskcache
 from pydantic import ValidationError
 
 from stepjudge.verdict import Verdict
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
 _FORMAT = "1:"
 """Written before each value. A value of another format is a miss."""
 
-_TROUBLE = (sqlite3.Error, OSError, ValueError, diskcache.Timeout)
+
+class StoreTrouble(Exception):
+    """The store cannot be used now."""
 
 
-class PickleRefused(ValueError):
-    """A row of the cache asks to be unpickled: somebody wrote to the file, for we never pickle."""
+class Store(Protocol):
+    """Text by key, and leases on keys, shared by processes. Its methods block, and raise StoreTrouble."""
 
+    def get(self, keys: Sequence[str]) -> Mapping[str, str]:
+        """The texts that are there. What is no text of ours is not there."""
+        ...
 
-class NoPickleDisk(diskcache.Disk):
-    """Stores text as text. Neither keys nor values are ever pickled or unpickled (CVE-2025-69872)."""
+    def put(self, key: str, text: str) -> None: ...
 
-    def put(self, key: Any) -> Any:
-        if not isinstance(key, str):
-            raise PickleRefused(f"a key must be text, not {type(key).__name__}")
-        return key, True
+    def forget(self, keys: Sequence[str]) -> None: ...
 
-    def get(self, key: Any, raw: bool) -> Any:
-        if not raw:
-            raise PickleRefused("a key of the cache is a pickle")
-        return key
+    def claim(self, key: str, holder: str, lease_s: float) -> bool:
+        """Take the lease on a key, unless another holder has it. It ends by itself when the holder's process does."""
+        ...
 
-    def store(self, value: Any, read: bool, key: Any = diskcache.core.UNKNOWN) -> Any:
-        if not isinstance(value, str) or read:
-            raise PickleRefused(f"a value must be text, not {type(value).__name__}")
-        return super().store(value, read, key)
+    def renew(self, keys: Sequence[str], holder: str, lease_s: float) -> None: ...
 
-    def fetch(self, mode: int, filename: str | None, value: Any, read: bool) -> Any:
-        # we write text into the database itself; a row that says otherwise, such as to name a file, is not ours
-        if mode != diskcache.core.MODE_RAW or filename is not None or not isinstance(value, str):
-            raise PickleRefused("a value of the cache is no text")
-        return value
+    def release(self, key: str, holder: str) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class Cache:
-    """Verdicts by key, in a folder that several processes may share."""
+    """Verdicts by key, in a store that several processes may share.
 
-    def __init__(self, folder: Path, *, timeout_s: float = 5.0) -> None:
-        self._store = _opened(folder, timeout_s)
+    After any trouble the store is left alone for `retry_s`, so that a dead one does not add its timeout to every step;
+    then one caller tries again. The log tells when trouble begins and when it ends, not every time.
+    """
 
-    @property
-    def evicts(self) -> bool:
-        """Whether verdicts may vanish to make room: never."""
-        return self._store is not None and self._store.reset("eviction_policy") != "none"
+    def __init__(
+        self, opening: Callable[[], Store], *, namespace: str = "", retry_s: float = 5.0, lease_s: float = 30.0
+    ) -> None:
+        """`namespace` is of the ledger: verdicts that another ledger holds could not be audited here."""
+        self._opening = opening
+        self._namespace = namespace and f"{namespace}:"
+        self._retry_s = retry_s
+        self.lease_s = lease_s
+        self._holder = secrets.token_hex(8)
+        self._held: set[str] = set()
+        self._keeping = anyio.CancelScope()
+        self._store: Store | None = None
+        self._again_at = 0.0
+        self._closed = False
+        self._lock = threading.Lock()
+        """Two threads must not open the store at once."""
+        self.well = True
+        self._use(lambda _store: None, None)
 
-    def get(self, key: str) -> Verdict | None:
-        """The verdict, or null. A fraction of a millisecond: call it in a thread for many."""
-        if self._store is None:
-            return None
-        try:
-            text = self._store.get(key)
-            if not isinstance(text, str) or not text.startswith(_FORMAT):
-                return None
-            verdict = Verdict.model_validate_json(text.removeprefix(_FORMAT))
-        except ValidationError:
-            return None
-        except _TROUBLE as error:
-            log.warning("cannot read the verdict cache, so the verdict is taken from elsewhere: %s", error)
-            return None
-        return verdict if verdict.key == key else None
+    async def get(self, key: str) -> Verdict | None:
+        """The verdict, or null."""
+        return (await self.get_all([key])).get(key)
+
+    async def get_all(self, keys: Sequence[str]) -> dict[str, Verdict]:
+        """The verdicts that are remembered, by key. In a thread: hundreds take long enough to keep others waiting."""
+        return await anyio.to_thread.run_sync(self._get_all, keys) if keys else {}
 
     async def put(self, verdict: Verdict) -> None:
-        """Remember a verdict. In a thread, because a write may wait for other processes and for the disk."""
-        await anyio.to_thread.run_sync(self._put, verdict)
+        """Remember a verdict."""
+        name, text = self._name(verdict.key), _FORMAT + verdict.model_dump_json()
+        await self._in_thread(lambda store: store.put(name, text), None)
 
-    def _put(self, verdict: Verdict) -> None:
-        if self._store is None:
-            return
-        try:
-            self._store.set(verdict.key, _FORMAT + verdict.model_dump_json(), retry=False)
-        except _TROUBLE as error:
-            log.warning("cannot write the verdict cache, so the verdict will be looked up in the ledger: %s", error)
+    async def forget(self, keys: Iterable[str]) -> None:
+        """Remember these verdicts no more."""
+        names = [self._name(key) for key in keys]
+        await self._in_thread(lambda store: store.forget(names), None)
+
+    async def claim(self, key: str) -> bool:
+        """Whether this process may judge: no other one that shares the store does. Without the store, each one may."""
+        name = self._name(key)
+        claimed = await self._in_thread(lambda store: store.claim(name, self._holder, self.lease_s), otherwise=True)
+        if claimed:
+            self._held.add(name)
+        return claimed
+
+    async def release(self, key: str) -> None:
+        name = self._name(key)
+        self._held.discard(name)
+        await self._in_thread(lambda store: store.release(name, self._holder), None)
+
+    async def running(self) -> None:
+        """Keep the leases that are held, until `stop`."""
+        with self._keeping:
+            while True:
+                await anyio.sleep(self.lease_s / 3)
+                if held := tuple(self._held):
+                    await anyio.to_thread.run_sync(self._renew, held)
+
+    def stop(self) -> None:
+        """Keep leases no longer."""
+        self._keeping.cancel()
 
     def close(self) -> None:
+        self._closed = True
         if self._store is not None:
             self._store.close()
 
+    def _renew(self, names: Sequence[str]) -> None:
+        self._use(lambda store: store.renew(names, self._holder, self.lease_s), None)
 
-def _opened(folder: Path, timeout_s: float) -> diskcache.Cache | None:
-    """The store; a corrupt one is renamed aside and started anew, an unusable folder means no cache."""
-    try:
-        return _open(folder, timeout_s)
-    except sqlite3.OperationalError as error:  # locked, full, read-only: nothing is wrong with what is in it
-        log.warning("no verdict cache for now: %s", error)
-    except sqlite3.DatabaseError as error:
-        aside = folder.with_name(f"{folder.name}.corrupt-{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
-        log.warning("the verdict cache is corrupt (%s): it is now %s, and a new one is started", error, aside)
+    def _get_all(self, keys: Sequence[str]) -> dict[str, Verdict]:
+        names = {self._name(key): key for key in keys}
+        texts = self._use(lambda store: store.get(list(names)), {})
+        read = {names[name]: _read(text) for name, text in texts.items() if name in names}
+        return {key: verdict for key, verdict in read.items() if verdict is not None and verdict.key == key}
+
+    def _name(self, key: str) -> str:
+        return self._namespace + key
+
+    async def _in_thread(self, work: Callable[[Store], T], otherwise: T) -> T:
+        return await anyio.to_thread.run_sync(lambda: self._use(work, otherwise))
+
+    def _use(self, work: Callable[[Store], T], otherwise: T) -> T:
+        """What the store gives; `otherwise` where it cannot be used."""
         try:
-            folder.rename(aside)
-            return _open(folder, timeout_s)
-        except _TROUBLE as second:
-            log.warning("no verdict cache: %s", second)
-    except OSError as error:
-        log.warning("no verdict cache: %s", error)
-    return None
+            store = self._opened()
+            if store is None:
+                return otherwise
+            found = work(store)
+        except StoreTrouble as error:
+            self._again_at = time.monotonic() + self._retry_s
+            if self.well:
+                log.warning("going on without the verdict cache, verdicts are in the ledger too: %s", error)
+            self.well = False
+            return otherwise
+        if not self.well:
+            log.warning("the verdict cache is back")
+        self.well = True
+        self._again_at = 0.0
+        return found
+
+    def _opened(self) -> Store | None:
+        """The store, or null while it is left alone."""
+        if self._again_at:
+            with self._lock:
+                if time.monotonic() < self._again_at:
+                    return None
+                self._again_at = time.monotonic() + self._retry_s  # the others wait for what this one finds
+        if self._store is None:
+            with self._lock:
+                if self._store is None and not self._closed:
+                    self._store = self._opening()
+        return self._store
 
 
-def _open(folder: Path, timeout_s: float) -> diskcache.Cache:
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return diskcache.Cache(
-        str(folder),
-        disk=NoPickleDisk,
-        eviction_policy="none",  # the default would drop verdicts silently at 1 GiB
-        timeout=timeout_s,  # pyright: ignore[reportArgumentType] (its own annotation is inferred from the default)
-        disk_min_file_size=1 << 30,  # values stay in the database: one file to check, one to lock
-    )
+def _read(text: str) -> Verdict | None:
+    if not text.startswith(_FORMAT):
+        return None
+    try:
+        return Verdict.model_validate_json(text.removeprefix(_FORMAT))
+    except ValidationError:
+        return None

@@ -1,25 +1,23 @@
 """The ledger is the permanent record: every verdict with all an auditor needs, the states judged, the rubrics used."""
 
-import json
 import secrets
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self, TypeVar, TypeVarTuple, cast
+from typing import Self, TypeVar, TypeVarTuple
 
 import anyio
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
-from alembic.util import CommandError
 from anyio.streams.memory import MemoryObjectReceiveStream
-from pydantic import ValidationError
-from sqlalchemy import event
-from sqlalchemy.dialects import postgresql, sqlite
+from pydantic import JsonValue, ValidationError
 from sqlalchemy.exc import SQLAlchemyError
 
 from judge_service import schema
+from judge_service.chain import Chain, keep_chain, read_chain
+from judge_service.database import insert, may_pass, named, open_database, words
 from judge_service.errors import LedgerUnavailable
-from stepjudge.digest import canonical
+from judge_service.seal import Sealing, row_digest, seal
+from stepjudge.digest import digest
 from stepjudge.rubric import Rubric
 from stepjudge.value import JsonObject
 from stepjudge.verdict import Verdict, VerdictRecord
@@ -35,47 +33,40 @@ _BATCH = 500
 class _Entry:
     """A record on its way to the disk."""
 
-    row: Mapping[str, object]
+    row: Mapping[str, JsonValue]
     written: anyio.Event
     error: SQLAlchemyError | None = None
-
-
-@dataclass(frozen=True)
-class Chain:
-    """A trace as the ledger stores it: its opening, the contents of its steps, and the digests that tie them."""
-
-    opening: JsonObject
-    contents: tuple[JsonObject, ...]
-    states: tuple[str, ...]
-    """One more than there are steps."""
-    steps: tuple[str, ...]
+    tries: int = 0
 
 
 class Ledger:
     """Verdicts and states in a database. `running` is its writer: many verdicts share one commit."""
 
-    def __init__(self, engine: sa.Engine) -> None:
+    def __init__(self, engine: sa.Engine, *, patience_s: float = 15.0) -> None:
+        """`patience_s` is how long a verdict waits for a database server that went away."""
         self._engine = engine
+        self._patience_s = patience_s
+        self.fence_key = self._fence_key()
         self._send, self._receive = anyio.create_memory_object_stream[_Entry](10_000)
-        self.fence_key = self._meta("fence_key", secrets.token_hex(32))
+
+    @property
+    def name(self) -> str:
+        """A short name that tells this ledger from all others, and gives nothing of the fence key away."""
+        return digest(self.fence_key)[7:23]
 
     @classmethod
-    def open(cls, url: str) -> Self:
+    def open(cls, url: str, *, pool: int = 10) -> Self:
         """Connect, and bring the tables up to date. Raises LedgerUnavailable."""
+        engine = open_database(url, pool=pool)
         try:
-            engine = _engine(url)
-            _migrate(engine)
             return cls(engine)
         except SQLAlchemyError as error:
-            raise LedgerUnavailable(f"cannot open the ledger {_named(url)}: {_words(error)}") from error
-        except CommandError as error:
-            raise LedgerUnavailable(
-                f"the ledger {_named(url)} was made by another version of stepjudge: {error}"
-            ) from error
-        except ModuleNotFoundError as error:
-            raise LedgerUnavailable(
-                f"the ledger {_named(url)} needs a database driver: pip install {error.name}"
-            ) from error
+            raise LedgerUnavailable(f"cannot open the ledger {named(url)}: {words(error)}") from error
+
+    @property
+    def engine(self) -> sa.Engine:
+        """The database, for labels, which are kept in it too."""
+        return self._engine
 
     async def running(self) -> None:
         """Write what is appended, until `close`; then write what is left and return."""
@@ -102,7 +93,7 @@ class Ledger:
         await self._send.send(entry)
         await entry.written.wait()
         if entry.error:
-            raise LedgerUnavailable(f"the verdict could not be stored: {_words(entry.error)}") from entry.error
+            raise LedgerUnavailable(f"the verdict could not be stored: {words(entry.error)}") from entry.error
 
     async def keep(self, chain: Chain, rubric: Rubric) -> None:
         """Store the states and the rubric that verdicts will refer to. What is there already stays."""
@@ -133,34 +124,46 @@ class Ledger:
             connection.execute(sa.text("select 1"))
 
     def _write(self, batch: Sequence[_Entry]) -> None:
+        """Store them in one transaction; should that be refused, each in one of its own, so that one spoils no other."""
         try:
-            with self._engine.begin() as connection:
-                connection.execute(sa.insert(schema.verdicts), [entry.row for entry in batch])
+            self._insert(batch)
         except SQLAlchemyError as error:
+            if len(batch) == 1:
+                batch[0].error = error
+                return
             for entry in batch:
-                entry.error = error
+                self._write([entry])
+
+    def _insert(self, batch: Sequence[_Entry]) -> None:
+        """Raises SQLAlchemyError, after some waiting when the server went away: verdicts are paid for by now."""
+        give_up = time.monotonic() + self._patience_s
+        while True:
+            try:
+                with self._engine.begin() as connection:
+                    # a commit whose answer was lost with the connection may have taken place
+                    new = [entry.row for entry in batch if entry.tries == 0 or not self._stored(connection, entry)]
+                    if new:
+                        seal(connection, [_sealing(row) for row in new])
+                        connection.execute(sa.insert(schema.verdicts), new)
+                return
+            except SQLAlchemyError as error:
+                if not may_pass(error, self._engine) or time.monotonic() > give_up:
+                    raise
+            for entry in batch:
+                entry.tries += 1
+            time.sleep(0.2)
+
+    def _stored(self, connection: sa.Connection, entry: _Entry) -> bool:
+        verdicts = schema.verdicts
+        query = sa.select(verdicts.c.sequence).where(verdicts.c.verdict_id == entry.row["verdict_id"])
+        return connection.scalar(query) is not None
 
     def _keep(self, chain: Chain, rubric: Rubric) -> None:
-        parents = [None, *chain.states[:-1]]
-        rows = [
-            {"digest": digest, "parent": parent, "step": step}
-            for digest, parent, step in zip(chain.states, parents, [None, *chain.steps], strict=True)
-        ]
-        contents = dict(zip(chain.steps, chain.contents, strict=True))
         try:
             with self._engine.begin() as connection:
-                self._add(connection, schema.openings, [{"digest": chain.states[0], "content": _text(chain.opening)}])
-                self._add(connection, schema.steps, [{"digest": d, "content": _text(c)} for d, c in contents.items()])
-                self._add(connection, schema.states, list({row["digest"]: row for row in rows}.values()))
-                self._add(connection, schema.rubrics, [_rubric_row(rubric)])
+                keep_chain(connection, chain, rubric)
         except SQLAlchemyError as error:
-            raise LedgerUnavailable(f"the trace could not be stored: {_words(error)}") from error
-
-    def _add(self, connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, object]]) -> None:
-        """Insert what is not there yet."""
-        insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-        if rows:
-            connection.execute(insert(table).on_conflict_do_nothing(), list(rows))
+            raise LedgerUnavailable(f"the trace could not be stored: {words(error)}") from error
 
     def _remembered(self, keys: Sequence[str]) -> dict[str, Verdict]:
         table = schema.verdicts
@@ -190,35 +193,22 @@ class Ledger:
             return [(number, VerdictRecord.model_validate_json(text)) for number, text in connection.execute(query)]
 
     def _chain(self, state: str, step: str) -> tuple[JsonObject, list[JsonObject]] | None:
-        digests = [step]
         with self._engine.connect() as connection:
-            while True:
-                query = sa.select(schema.states.c.parent, schema.states.c.step).where(schema.states.c.digest == state)
-                row = connection.execute(query).one_or_none()
-                if row is None:
-                    return None
-                if row.parent is None:
-                    break
-                digests.append(row.step)
-                state = row.parent
-            opening = connection.scalar(sa.select(schema.openings.c.content).where(schema.openings.c.digest == state))
-            contents = [
-                connection.scalar(sa.select(schema.steps.c.content).where(schema.steps.c.digest == digest))
-                for digest in reversed(digests)
-            ]
-        if opening is None or None in contents:
-            return None
-        return json.loads(opening), [json.loads(str(content)) for content in contents]
+            return read_chain(connection, state, step)
 
     def _rubric(self, digest: str) -> Rubric | None:
         text = self._scalar(sa.select(schema.rubrics.c.content).where(schema.rubrics.c.digest == digest))
         return None if text is None else Rubric.model_validate_json(text)
 
-    def _meta(self, name: str, value: str) -> str:
-        """The stored value of that name, set to `value` when there is none yet."""
+    def _fence_key(self) -> str:
+        """The key of the fence, made when there is none yet."""
+        meta = schema.meta
+        made = {"name": "fence_key", "value": secrets.token_hex(32)}
         with self._engine.begin() as connection:
-            self._add(connection, schema.meta, [{"name": name, "value": value}])
-        stored = self._scalar(sa.select(schema.meta.c.value).where(schema.meta.c.name == name))
+            new = insert(connection, meta).on_conflict_do_nothing().returning(meta.c.value)
+            if (value := connection.scalar(new, made)) is not None:
+                seal(connection, [Sealing("meta", "fence_key", digest(value))])
+        stored = self._scalar(sa.select(meta.c.value).where(meta.c.name == "fence_key"))
         assert stored is not None
         return stored
 
@@ -232,44 +222,9 @@ async def _read(work: Callable[[*Ts], T], *arguments: *Ts) -> T:
     try:
         return await anyio.to_thread.run_sync(work, *arguments)
     except SQLAlchemyError as error:
-        raise LedgerUnavailable(f"the ledger cannot be read: {_words(error)}") from error
+        raise LedgerUnavailable(f"the ledger cannot be read: {words(error)}") from error
     except ValueError as error:
         raise LedgerUnavailable(f"a record of the ledger is damaged: {error}") from error
-
-
-def _named(url: str) -> str:
-    """The address, without its password."""
-    try:
-        return repr(sa.make_url(url))
-    except SQLAlchemyError:
-        return "(not an address)"
-
-
-def _engine(url: str) -> sa.Engine:
-    engine = sa.create_engine(url, pool_pre_ping=not url.startswith("sqlite"))
-    if engine.dialect.name == "sqlite":
-        event.listen(engine, "connect", _tune_sqlite)
-    return engine
-
-
-def _tune_sqlite(connection: object, _record: object) -> None:
-    """Readers beside one writer; a commit is on the disk when it returns; wait for another process's commit."""
-    cursor = cast("sa.PoolProxiedConnection", connection).cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=30000"):
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
-
-
-def _migrate(engine: sa.Engine) -> None:
-    config = Config()
-    config.set_main_option("script_location", "judge_service:migrations")
-    with engine.connect() as connection:
-        # two processes may open a new ledger at once: the second waits here, then finds nothing to do
-        begin = "BEGIN IMMEDIATE" if engine.dialect.name == "sqlite" else "SELECT pg_advisory_xact_lock(5262)"
-        connection.exec_driver_sql(begin)
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
-        connection.commit()
 
 
 def _waiting(stream: MemoryObjectReceiveStream[_Entry]) -> list[_Entry]:
@@ -290,7 +245,7 @@ def _readable(text: str) -> Verdict | None:
         return None
 
 
-def _row(record: VerdictRecord) -> dict[str, object]:
+def _row(record: VerdictRecord) -> dict[str, JsonValue]:
     verdict = record.verdict
     return {
         "verdict_id": verdict.verdict_id,
@@ -300,20 +255,14 @@ def _row(record: VerdictRecord) -> dict[str, object]:
         "rubric": record.rubric,
         "rubric_digest": record.rubric_digest,
         "judge": verdict.judge,
+        "judge_digest": record.judge_digest,
+        "state_digest": record.state_digest,
+        "step_digest": record.step_digest,
         "undetermined": verdict.undetermined,
         "cost_usd": verdict.spent.cost_usd,
         "record": record.model_dump_json(),
     }
 
 
-def _rubric_row(rubric: Rubric) -> dict[str, object]:
-    return {"digest": rubric.digest, "reference": rubric.reference, "content": rubric.model_dump_json()}
-
-
-def _text(content: JsonObject) -> str:
-    return canonical(content).decode()
-
-
-def _words(error: SQLAlchemyError) -> str:
-    """The database's own sentence, without the statement and its parameters."""
-    return str(getattr(error, "orig", None) or error)
+def _sealing(row: Mapping[str, JsonValue]) -> Sealing:
+    return Sealing("verdict", str(row["verdict_id"]), row_digest(row))

@@ -1,4 +1,4 @@
-"""The ledger's tables. Steps and states are stored once by digest; verdicts are only ever appended."""
+"""The ledger's tables. Steps and states are stored once by digest; verdicts and labels are only ever appended."""
 
 from sqlalchemy import Boolean, Column, Float, Index, Integer, MetaData, String, Table, Text
 
@@ -22,8 +22,12 @@ states = Table(
     Column("digest", String(80), primary_key=True),
     Column("parent", String(80), nullable=True),
     Column("step", String(80), nullable=True),
+    Column("kept_at", String(40), nullable=False, server_default=""),
 )
-"""A state is its parent and one step more; the first one of a trace has neither, and is the digest of an opening."""
+"""A state is its parent and one step more; the first one of a trace has neither, and is the digest of an opening.
+
+`kept_at` is when it was last needed, to about a day: what was needed lately may be about to be judged.
+"""
 
 rubrics = Table(
     "rubrics",
@@ -44,9 +48,63 @@ verdicts = Table(
     Column("rubric", String(200), nullable=False),
     Column("rubric_digest", String(80), nullable=False),
     Column("judge", String(200), nullable=False),
+    Column("judge_digest", String(80), nullable=True),
+    Column("state_digest", String(80), nullable=True),
+    Column("step_digest", String(80), nullable=True),
     Column("undetermined", Integer, nullable=False),
     Column("cost_usd", Float, nullable=True),
     Column("record", Text, nullable=False),
     Index("verdicts_by_key", "key", "sequence"),
+    Index("verdicts_by_step", "state_digest", "step_digest"),
+    Index("verdicts_by_pair", "rubric_digest", "judge_digest", "sequence"),
     sqlite_autoincrement=True,
 )
+
+labels = Table(
+    "labels",
+    metadata,
+    Column("sequence", Integer, primary_key=True, autoincrement=True),
+    Column("label_id", String(64), nullable=False, unique=True),
+    Column("created_at", String(40), nullable=False),
+    Column("state_digest", String(80), nullable=False),
+    Column("step_digest", String(80), nullable=False),
+    Column("rubric_name", String(200), nullable=False),
+    Column("criterion", String(100), nullable=False),
+    Column("annotator", String(100), nullable=False),
+    Column("record", Text, nullable=False),
+    Index("labels_by_rubric", "rubric_name", "criterion", "sequence"),
+    Index("labels_by_step", "state_digest", "step_digest"),
+    sqlite_autoincrement=True,
+)
+"""People's answers. A label is found by the content of its step, so it holds for every run that has that step."""
+
+seals = Table(
+    "seals",
+    metadata,
+    Column("sequence", Integer, primary_key=True, autoincrement=True),
+    Column("kind", String(20), nullable=False),
+    Column("reference", String(80), nullable=False),
+    Column("content", String(80), nullable=False),
+    Column("seal", String(80), nullable=False),
+    Column("removed_by", String(64), nullable=True),
+    Index("seals_by_record", "kind", "reference", unique=True),
+    sqlite_autoincrement=True,
+)
+"""One for each record, in the order of writing. A record that retention removed leaves its seal, with the act's id."""
+
+spendings = Table(
+    "spendings",
+    metadata,
+    Column("holder", String(200), primary_key=True),
+    Column("day", String(10), primary_key=True),
+    Column("usd", Float, nullable=False),
+)
+"""What a key has spent on models, by day in UTC."""
+
+acts = Table(
+    "acts",
+    metadata,
+    Column("act_id", String(64), primary_key=True),
+    Column("content", Text, nullable=False),
+)
+"""What an operator did to the ledger, such as to remove old verdicts."""

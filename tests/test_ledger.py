@@ -4,20 +4,24 @@ import json
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import anyio
 import pytest
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
 
+from judge_service import schema
+from judge_service.chain import Chain
+from judge_service.database import open_database
 from judge_service.errors import LedgerUnavailable
 from judge_service.ledger import Ledger
+from judge_service.seal import FIRST, Sealing, head, next_seal
 from stepjudge.client import JudgeClient
-from stepjudge.verdict import Answer, Verdict, VerdictRecord
+from stepjudge.value import JsonObject
+
+from ledgers import opened, record
+from rubrics_for_tests import SMALL
+from traces import HOSTILE
 
 TRACE = {
     "messages": [
@@ -28,74 +32,28 @@ TRACE = {
 }
 
 
-def record(number: int, key: str = "k") -> VerdictRecord:
-    verdict = Verdict(
-        verdict_id=f"v{number}",
-        key=key,
-        step=1,
-        rubric="r",
-        judge="rules",
-        answers=(Answer(criterion="valid", answer="yes", reason=str(number)),),
-    )
-    return VerdictRecord(
-        verdict=verdict,
-        rubric="step@1.0.0",
-        rubric_digest="r",
-        judge={"kind": "rules"},
-        judge_digest="j",
-        prompt_version="1",
-        prompt_digests=(),
-        state_digest="s",
-        step_digest="t",
-        created_at="2026-12-01T00:00:00.000Z",
-        service_version="0",
-    )
-
-
-@asynccontextmanager
-async def opened(folder: Path) -> AsyncGenerator[Ledger]:
-    ledger = Ledger.open(f"sqlite:///{folder / 'ledger.sqlite3'}")
-    async with anyio.create_task_group() as group:
-        group.start_soon(ledger.running)
-        yield ledger
-        ledger.close()
-    ledger.dispose()
-
-
-@contextmanager
-def migrating(url: str) -> Generator[tuple[Config, sa.Connection]]:
-    """Alembic over a connection of its own."""
-    config = Config()
-    config.set_main_option("script_location", "judge_service:migrations")
-    engine = sa.create_engine(url)
-    with engine.connect() as connection:
-        config.attributes["connection"] = connection
-        yield config, connection
-    engine.dispose()
-
-
-async def test_what_is_appended_is_there_after_reopening(tmp_path: Path) -> None:
-    async with opened(tmp_path) as ledger, anyio.create_task_group() as group:
+async def test_what_is_appended_is_there_after_reopening(ledger_url: str) -> None:
+    async with opened(ledger_url) as ledger, anyio.create_task_group() as group:
         for number in range(300):
             group.start_soon(ledger.append, record(number))
-    async with opened(tmp_path) as ledger:
+    async with opened(ledger_url) as ledger:
         rows = await ledger.page(before=None, limit=1_000)
         assert {row.verdict.verdict_id for _, row in rows} == {f"v{number}" for number in range(300)}
         assert await ledger.record("v7") == record(7)
 
 
-async def test_the_newest_verdict_of_a_key_is_remembered(tmp_path: Path) -> None:
-    async with opened(tmp_path) as ledger:
+async def test_the_newest_verdict_of_a_key_is_remembered(ledger_url: str) -> None:
+    async with opened(ledger_url) as ledger:
         for number in range(3):
             await ledger.append(record(number))
         found = await ledger.remembered(["k", "other"])
         assert {key: verdict.verdict_id for key, verdict in found.items()} == {"k": "v2"}
 
 
-async def test_a_verdict_that_cannot_be_stored_is_refused_and_others_are_not_lost(tmp_path: Path) -> None:
-    async with opened(tmp_path) as ledger:
+async def test_a_verdict_that_cannot_be_stored_is_refused_and_others_are_not_lost(ledger_url: str) -> None:
+    async with opened(ledger_url) as ledger:
         await ledger.append(record(1))
-        with pytest.raises(LedgerUnavailable, match="UNIQUE"):
+        with pytest.raises(LedgerUnavailable, match=r"(?i)unique"):
             await ledger.append(record(1))
         await ledger.append(record(2))
         assert len(await ledger.page(before=None, limit=10)) == 2
@@ -139,32 +97,69 @@ def test_a_killed_process_loses_no_verdict_that_it_answered(tmp_path: Path) -> N
         assert all(client.audit(verdict_id).state_matches for verdict_id in answered)
 
 
-def test_two_processes_open_a_new_ledger_at_once(tmp_path: Path) -> None:
+def test_processes_open_a_new_ledger_at_once(ledger_url: str) -> None:
     program = "import sys; from judge_service.ledger import Ledger; print(Ledger.open(sys.argv[1]).fence_key)"
-    url = f"sqlite:///{tmp_path / 'ledger.sqlite3'}"
-    openers = [
-        subprocess.Popen([sys.executable, "-c", program, url], stdout=subprocess.PIPE, text=True) for _ in range(3)
-    ]
+    command = [sys.executable, "-c", program, ledger_url]
+    openers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     keys = {opener.communicate()[0] for opener in openers}
     assert [opener.returncode for opener in openers] == [0, 0, 0]
     assert len(keys) == 1, "all of them fence with the same key"
 
 
-def test_migrations_go_down_and_up_again(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'ledger.sqlite3'}"
-    Ledger.open(url).dispose()
-    with migrating(url) as (config, connection):
-        command.downgrade(config, "base")
-        connection.commit()
-        assert sa.inspect(connection).get_table_names() == ["alembic_version"]
-    Ledger.open(url).dispose()
+async def test_one_bad_verdict_of_many_at_once_is_refused_alone(ledger_url: str) -> None:
+    refused: list[str] = []
+
+    async def append(ledger: Ledger, number: int) -> None:
+        try:
+            await ledger.append(record(number))
+        except LedgerUnavailable as error:
+            refused.append(str(error))
+
+    async with opened(ledger_url) as ledger:
+        await ledger.append(record(5))
+        async with anyio.create_task_group() as group:
+            for number in range(20):
+                group.start_soon(append, ledger, number)
+        assert len(await ledger.page(before=None, limit=100)) == 20
+    assert len(refused) == 1
 
 
-def test_the_migrated_tables_are_those_of_the_schema(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'ledger.sqlite3'}"
-    Ledger.open(url).dispose()
-    with migrating(url) as (config, _):
-        command.check(config)  # raises when a migration is missing
+async def test_hostile_text_is_stored_as_it_is(ledger_url: str) -> None:
+    opening: JsonObject = {"task": "".join(HOSTILE)}
+    said: JsonObject = {"message": "".join(HOSTILE), "calls": []}
+    chain = Chain(opening, (said,), ("s0", "s1"), ("t1",))
+    async with opened(ledger_url) as ledger:
+        await ledger.keep(chain, SMALL)
+        await ledger.keep(chain, SMALL)
+        assert await ledger.chain("s0", "t1") == (opening, [said])
+
+
+async def test_replicas_that_keep_the_same_steps_do_not_lock_each_other_out(ledger_url: str) -> None:
+    steps = [f"t{number}" for number in range(200)]
+    states = [f"s{number}" for number in range(201)]
+    contents: tuple[JsonObject, ...] = tuple({"message": step} for step in steps)
+    forth = Chain({}, contents, tuple(states), tuple(steps))
+    back = Chain({}, contents[::-1], tuple(states[::-1]), tuple(steps[::-1]))
+    async with opened(ledger_url) as one, opened(ledger_url) as other, anyio.create_task_group() as group:
+        for _ in range(10):
+            group.start_soon(one.keep, forth, SMALL)
+            group.start_soon(other.keep, back, SMALL)
+
+
+async def test_replicas_that_append_at_once_leave_one_row_of_seals(ledger_url: str) -> None:
+    async with opened(ledger_url) as one, opened(ledger_url) as other, anyio.create_task_group() as group:
+        for number in range(100):
+            group.start_soon((one if number % 2 else other).append, record(number))
+    engine = open_database(ledger_url)
+    with engine.connect() as connection:
+        rows = connection.execute(sa.select(schema.seals).order_by(schema.seals.c.sequence)).all()
+        newest = head(connection)
+    engine.dispose()
+    before = FIRST
+    for row in rows:
+        assert row.seal == next_seal(before, Sealing(row.kind, row.reference, row.content))
+        before = row.seal
+    assert (len(rows), before) == (101, newest), "a hundred verdicts and the key of the fence"
 
 
 @pytest.mark.parametrize(
