@@ -28,8 +28,6 @@ from suites import Evaluate, evaluated, task, write_suite, write_trials
 SCORED = ("tasks.jsonl", "trials.jsonl", "scores.jsonl", "summary.json")
 """What says the same, byte for byte, when the same trials are scored again."""
 
-NEEDS_3_12 = pytest.mark.skipif(hosts.python_3_12() is None, reason="NeMo Evaluator needs Python 3.12")
-
 READ_BY_NEMO = """
 import asyncio, json, sys
 from pathlib import Path
@@ -132,13 +130,11 @@ def test_another_judge_is_another_run(suite: Path, trials: Path, tmp_path: Path)
     assert {score.scorecard.judge for score in again.scores if score.scorecard} == {"openai/scripted"}
 
 
-@NEEDS_3_12
 def test_nemo_evaluator_reads_the_bundle(suite: Path, trials: Path, tmp_path: Path) -> None:
-    python = hosts.python_3_12()
-    assert python is not None
+    python = hosts.interpreter("nemo")
     with Provider(always("yes")) as provider:
         evaluated(tmp_path, suite, trials, "run", judge="openai/scripted", api_base=provider.base_url)
-    command = [hosts.nemo(python), "-c", READ_BY_NEMO, tmp_path / "run"]
+    command = [python, "-c", READ_BY_NEMO, tmp_path / "run"]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr

@@ -38,7 +38,11 @@ class InProcessTransport(httpx2.AsyncBaseTransport):
             "state": dict(self._state),
         }
         self._group.start_soon(exchange.run, self._app, scope)
-        await exchange.started.wait()
+        try:
+            await exchange.started.wait()
+        except BaseException:
+            await exchange.aclose()  # a cancelled caller has left: the app must know, or it goes on and pays
+            raise
         if exchange.failed is not None:
             raise exchange.failed
         return httpx2.Response(exchange.status, headers=exchange.headers, stream=exchange)
