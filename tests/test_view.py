@@ -173,6 +173,7 @@ def test_the_scores_are_signals_and_what_was_not_scored_is_missing() -> None:
         "score.argument_accuracy": 0.25,
         "score.recovery_rate": None,
         "score.bad_rate": 0.25,
+        "score.propagated": 1 / 3,
     }
 
 

@@ -12,7 +12,7 @@ from stepjudge.metric import rate
 from stepjudge.task import Task
 from stepjudge.trial import Trial, TrialScore
 from stepjudge.value import JsonObject
-from stepjudge.view import Signal, View
+from stepjudge.view import READINGS, Signal, View
 
 JUDGE = "step_judge"
 OUTCOME = "outcome"
@@ -164,9 +164,10 @@ def _metric(name: str, outputs: Sequence[str]) -> JsonObject:
 
 
 def _translates(view: View, *, judged: bool) -> bool:
-    return view.reducer in _REDUCERS and (
-        judged or not any(signal.source.startswith("score.") for signal in view.signals)
-    )
+    sources = {signal.source for signal in view.signals}
+    if sources & {f"score.{name}" for name in READINGS}:
+        return False  # its rows have no place for readings that join outcome and steps
+    return view.reducer in _REDUCERS and (judged or not any(source.startswith("score.") for source in sources))
 
 
 def _view(view: View, checks: Sequence[str]) -> JsonObject:

@@ -17,6 +17,7 @@ from stepjudge.contract import Scorecard
 from stepjudge.digest import digest
 from stepjudge.errors import JudgeRefused, JudgeUnreachable
 from stepjudge.journal import Journal
+from stepjudge.judge_failure import judge_failure
 from stepjudge.purse import Purse
 from stepjudge.rubric import Rubric
 from stepjudge.task import Task
@@ -59,7 +60,7 @@ class Scorer:
         judge_error: str | None = None
         if trial.status != "failed":
             checks, (card, judge_error) = await anyio.gather(self._checks(task, trial), self._judged(task, trial))
-        values = {} if trial.status == "failed" else view_values(task.views, signals_of(checks, card))
+        values = {} if trial.status == "failed" else _views(task, checks, card)
         trace = trial.trace
         return TrialScore(
             trial_id=trial.id,
@@ -115,7 +116,7 @@ class Scorer:
             card = await _scorecard(self.judging, task, trial.trace)
         except (JudgeUnreachable, JudgeRefused) as error:
             return None, str(error)
-        failure = _failure(card)
+        failure = judge_failure(card)
         return (None, failure) if failure else (card, None)
 
 
@@ -160,15 +161,6 @@ async def evaluate(
     return list(await anyio.gather(*(one(each) for each in pending)))
 
 
-def _failure(card: Scorecard) -> str | None:
-    """Why the judge failed, when it did: a rate of the few answers that facts settled would pass for its reading."""
-    asked = [answer for step in card.steps for answer in step.details if answer.settled_by == "judge"]
-    broken = [answer for answer in asked if answer.cause in ("provider", "rejected")]
-    if not broken and all(answer.cause == "budget" for answer in asked):
-        broken = asked
-    return f"the judge failed ({broken[0].cause}): {broken[0].reason}" if broken else None
-
-
 def _files(root: Path, output: Path | None) -> str:
     """A digest over path, size and time of change of the files in a folder, but for those of the output."""
     left_out = output.resolve() if output else None
@@ -189,6 +181,10 @@ def _file(root: Path, path: Path) -> JsonValue:
     except OSError:  # gone since it was listed
         return [path.relative_to(root).as_posix(), None, None]
     return [path.relative_to(root).as_posix(), status.st_size, status.st_mtime_ns]
+
+
+def _views(task: Task, checks: Sequence[CheckResult], card: Scorecard | None) -> dict[str, ViewValue]:
+    return view_values(task.views, signals_of(checks, card, single_answer=task.single_answer))
 
 
 def _success(task: Task, checks: Sequence[CheckResult], views: Mapping[str, ViewValue]) -> bool | None:

@@ -132,7 +132,7 @@ def _incoherences(
     for index in repeated:
         yield page.fault((*place, "checks", index), f"check {given[index]!r} stands twice: give it a name of its own")
     views = {**shared, **task.views}
-    for text in [] if repeated else view_faults(views, names(checks)):
+    for text in [] if repeated else view_faults(views, names(checks), single_answer=task.single_answer):
         yield page.fault((*place, "views"), text)
     if task.success is not None and task.success not in views:
         known = ", ".join(views) or "none"

@@ -29,5 +29,8 @@ class Task(Value):
     """`name` or `name@version` of the rubric its steps are judged under."""
     success: str | None = None
     """The view that says whether a trial succeeded (1 or more); null: every check passes."""
+    single_answer: bool = False
+    """Whether the task asks for one answer, which its final step gives: the outcome of its checks is then also that
+    step's, for the views that read `score.outcome_aware`. Not for tasks whose checks look at a state that all steps made."""
     metadata: JsonObject = Field(default_factory=dict[str, JsonValue])
     """Whatever else the author wants kept. Graders, agents and judges ignore it."""

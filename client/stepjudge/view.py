@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from stepjudge.metric import rate
+from stepjudge.outcome_aware import outcome_aware, outcome_aware_bad
+from stepjudge.propagated import propagated
 from stepjudge.value import Value
 
 if TYPE_CHECKING:
@@ -21,7 +23,15 @@ Missing = Literal["unmeasured", "skip"]
 SCORES = ("step_level", "tool_call_precision", "argument_accuracy", "recovery_rate", "bad_rate")
 """What a judge's scorecard says, as sources `score.NAME`."""
 
-_SOURCES = "`check.NAME`, `checks`, `outcome`, `view.NAME` or " + ", ".join(f"`score.{name}`" for name in SCORES)
+JOINED = ("outcome_aware", "outcome_aware_bad_rate")
+"""Readings in which the outcome decides the final step, as sources `score.NAME`; of tasks with a single answer only."""
+
+READINGS = (*JOINED, "propagated")
+"""Other ways to read a scorecard than each step by itself."""
+
+_SOURCES = "`check.NAME`, `checks`, `outcome`, `view.NAME` or " + ", ".join(
+    f"`score.{name}`" for name in (*SCORES, *READINGS)
+)
 
 
 class Signal(Value):
@@ -38,7 +48,7 @@ class Signal(Value):
     def _is_known(cls, source: str) -> str:
         family, _, name = source.partition(".")
         known = source in ("checks", "outcome") or bool(
-            name and (family in ("check", "view") or (family == "score" and name in SCORES))
+            name and (family in ("check", "view") or (family == "score" and name in (*SCORES, *READINGS)))
         )
         if not known:
             raise ValueError(f"no source {source!r}: a source is {_SOURCES}")
@@ -96,7 +106,7 @@ def view_values(views: Mapping[str, View], signals: Mapping[str, float | None]) 
     return {name: values[name] for name in views}
 
 
-def view_faults(views: Mapping[str, View], checks: Iterable[str]) -> list[str]:
+def view_faults(views: Mapping[str, View], checks: Iterable[str], *, single_answer: bool = False) -> list[str]:
     """What cannot hold together in the views of a task whose checks have these names: empty when all is well."""
     sources = {f"check.{name}" for name in checks}
     known = sources | {f"view.{name}" for name in views}
@@ -110,7 +120,14 @@ def view_faults(views: Mapping[str, View], checks: Iterable[str]) -> list[str]:
         f"view {name!r} reads {signal.source!r}, and the task has no checks"
         for name, view in views.items()
         for signal in view.signals
-        if signal.source in ("checks", "outcome") and not sources
+        if signal.source in ("checks", "outcome", *_JOINED_SOURCES) and not sources
+    ]
+    faults += [
+        f"view {name!r} reads {signal.source!r}, where the outcome decides the final step: that holds only for a task "
+        "whose final step is its one answer, and this task does not say `single_answer: true`"
+        for name, view in views.items()
+        for signal in view.signals
+        if signal.source in _JOINED_SOURCES and not single_answer
     ]
     try:
         _in_order(views)
@@ -119,8 +136,13 @@ def view_faults(views: Mapping[str, View], checks: Iterable[str]) -> list[str]:
     return faults
 
 
-def signals_of(checks: Sequence["CheckResult"], scorecard: "Scorecard | None") -> dict[str, float | None]:
-    """The signals of one trial: its checks, their outcome, and the judge's scores when there is a scorecard."""
+def signals_of(
+    checks: Sequence["CheckResult"], scorecard: "Scorecard | None", *, single_answer: bool = False
+) -> dict[str, float | None]:
+    """The signals of one trial: its checks, their outcome, and the judge's scores when there is a scorecard.
+
+    `single_answer`: the outcome decides the final step, so the joined readings are there too.
+    """
     signals: dict[str, float | None] = {}
     for check in checks:
         source = f"check.{check.name}"
@@ -135,7 +157,15 @@ def signals_of(checks: Sequence["CheckResult"], scorecard: "Scorecard | None") -
         signals["score.argument_accuracy"] = scores.argument_accuracy.value
         signals["score.recovery_rate"] = scores.recovery_rate.value
         signals["score.bad_rate"] = rate(step.bad for step in scorecard.steps).value
+        signals["score.propagated"] = propagated(scorecard).value
+        if single_answer:
+            aware = outcome_aware(scorecard, signals["outcome"])
+            signals["score.outcome_aware"] = aware.value if aware else None
+            signals["score.outcome_aware_bad_rate"] = outcome_aware_bad(scorecard, signals["outcome"]).value
     return signals
+
+
+_JOINED_SOURCES = tuple(f"score.{name}" for name in JOINED)
 
 
 def _least(values: Sequence[float | None]) -> float | None:

@@ -78,7 +78,7 @@ def scratches() -> set[Path]:
 def test_every_check_of_the_plan_is_found() -> None:
     assert kinds() == (
         *("command", "directory", "document", "file", "final-output", "git", "http", "leak"),
-        *("reward-file", "sql", "tests", "tool-calls"),
+        *("reward-file", "short-answer", "sql", "tests", "tool-calls"),
     )
 
 
