@@ -89,6 +89,8 @@ class Summary(Value):
     """Trials of which only a range of steps was scored."""
     provisional: bool
     """True until every judge behind it was validated against human labels."""
+    validations: tuple[str, ...] = ()
+    """What labels say of each judge and rubric behind it, one line each; none where there are no labels."""
     seed: int
     level: float = LEVEL
     resamples: int = RESAMPLES
@@ -123,8 +125,21 @@ def summary(trial_scores: Sequence[TrialScore], seed: int = 0, *, success_is_jud
         groupings=tuple(sorted({card.grouping for card in cards})),
         partly_scored=sum(len(card.steps) < card.total_steps for card in cards),
         provisional=provisional,
+        validations=tuple(
+            sorted(
+                {
+                    f"{card.judge}, {card.rubric.name}@{card.rubric.version}: {words}"
+                    for card in cards
+                    if (words := _words(card))
+                }
+            )
+        ),
         seed=seed,
     )
+
+
+def _words(card: Scorecard) -> str:
+    return card.validation.words if card.validation and card.validation.labels else ""
 
 
 def _of_steps(

@@ -39,6 +39,8 @@ def print_bundle(bundle: Bundle, *, as_json: bool, console: Console | None = Non
     )
     if summary.provisional and counts.judged:
         console.print("[bold yellow]provisional[/]: the judge has not been validated against human labels")
+    for each in summary.validations:
+        console.print(visible(each), markup=False, highlight=False)
     console.print(f"bundle {bundle.folder}", markup=False, highlight=False, soft_wrap=True)
     if isinstance(report := bundle.run["dashboard_path"], str):
         console.print(f"report {report}", markup=False, highlight=False, soft_wrap=True)
