@@ -1,11 +1,12 @@
 """A question is what a judge is asked about one step: the criteria that the facts left open, at the state at that point."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from stepjudge.rubric import Criterion, Rubric
 from stepjudge.trace import Step, Trace
 from stepjudge.value import JsonObject
-from stepjudge.verdict import Answer, Cause, Cut, Fact, Spent
+from stepjudge.verdict import Answer, Cause, Cut, Fact, Part, Spent, Vote
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Question:
     facts: tuple[Fact, ...]
     """Facts of this step."""
     asked: tuple[Asked, ...]
+    elsewhere: tuple[Asked, ...] = ()
+    """What facts leave open and yet is not asked, because others have answered it."""
 
     @property
     def step(self) -> Step:
@@ -54,7 +57,15 @@ class Answered:
     unfinished: Cause | None = None
     """Why a re-ask that was due did not happen."""
     exchanges: tuple[JsonObject, ...] = ()
+    votes: tuple[Vote, ...] = ()
     spent: Spent = field(default_factory=Spent)
+
+
+def narrowed(question: Question, parts: Collection[Part]) -> Question:
+    """The question about these parts only; the others are answered elsewhere."""
+    wanted = {(part.criterion, part.call) for part in parts}
+    kept = tuple(item for item in question.asked if (item.criterion.name, item.call) in wanted)
+    return replace(question, asked=kept, elsewhere=tuple(item for item in question.asked if item not in kept))
 
 
 def things_to_ask(rubric: Rubric, step: Step) -> tuple[Asked, ...]:

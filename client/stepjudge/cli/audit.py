@@ -1,19 +1,53 @@
 """`stepjudge audit`: look into verdicts."""
 
+import importlib
 import json
 import sys
 from collections.abc import Callable
 
 import click
 
+from stepjudge.cli.audit_import import import_
 from stepjudge.cli.service import asks_service
 from stepjudge.client import JudgeClient
 from stepjudge.contract import Audit
 
+_LATE = {
+    "probe": (
+        "stepjudge.cli.probe",
+        "Does a judge change its mind, or obey a trace? Ask it again, a little otherwise.",
+    ),
+    "faults": ("stepjudge.cli.faults", "Break steps in known ways, and see whether a judge finds them."),
+    "verify": (
+        "stepjudge.cli.verify",
+        "Compute every digest and seal of a ledger again, and render every prompt again.",
+    ),
+    "drift": ("stepjudge.cli.drift", "Has a judge changed under its name? Compare what it said at different times."),
+}
+"""Imported when they run."""
 
-@click.group()
+
+class _Late(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), *_LATE]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _LATE:
+            return super().get_command(ctx, cmd_name)
+        return getattr(importlib.import_module(_LATE[cmd_name][0]), cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        told = [(name, command.get_short_help_str(100)) for name, command in self.commands.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl([*told, *((name, about) for name, (_, about) in _LATE.items())])
+
+
+@click.group(cls=_Late)
 def audit() -> None:
     """Look into verdicts."""
+
+
+audit.add_command(import_)
 
 
 @audit.command()

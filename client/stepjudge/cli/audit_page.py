@@ -8,7 +8,7 @@ from rich.text import Text
 
 from stepjudge.contract import Audit, VerdictPage
 from stepjudge.value import JsonObject
-from stepjudge.verdict import Answer, VerdictRecord
+from stepjudge.verdict import Answer, VerdictRecord, Vote
 from stepjudge.visible import visible
 
 
@@ -20,6 +20,10 @@ def print_audit(audit: Audit) -> None:
     console.rule("answers")
     for answer in record.verdict.answers:
         console.print(_answer(answer))
+    if record.votes:
+        console.rule("votes")
+        for vote in record.votes:
+            console.print(_vote(vote))
     if record.verdict.facts:
         console.rule("facts")
         for fact in record.verdict.facts:
@@ -37,7 +41,7 @@ def print_audit(audit: Audit) -> None:
         console.rule("prompt")
         console.print(Text(visible(prompt)))
     if not audit.prompts:
-        console.print("no model was asked")
+        console.print("see the verdicts of its members" if record.votes else "no model was asked")
     console.rule("digests")
     console.print(Text(_digests(audit)))
 
@@ -94,10 +98,20 @@ def _answer(answer: Answer) -> Text:
     text.append(" UNGROUNDED", style="red") if answer.ungrounded else None
     text.append(f" confidence {answer.confidence:.2f}" if answer.confidence is not None else "")
     text.append(f" fixes {', '.join(map(str, answer.fixes))}" if answer.fixes else "")
+    text.append(visible(f" decided by {', '.join(answer.decided_by)}") if answer.decided_by else "")
     text.append(f"\n    {visible(answer.reason)}" if answer.reason else "")
     for evidence in answer.evidence:
         text.append(f"\n    {visible(evidence.place)}: “{visible(evidence.quote)}”", style="dim")
     return text
+
+
+def _vote(vote: Vote) -> Text:
+    said = ", ".join(
+        f"{answer.criterion}{'' if answer.call is None else f' of call {answer.call}'} {answer.answer}"
+        for answer in vote.answers
+    )
+    remembered = ", remembered" if vote.reused else ""
+    return Text(visible(f"{vote.member}: {said}\n    stepjudge audit show {vote.verdict_id}{remembered}"))
 
 
 def _exchange(exchange: JsonObject) -> str:
