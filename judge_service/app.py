@@ -4,21 +4,47 @@ import logging
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import anyio
 from fastapi import FastAPI
 
-from judge_service.api import health, judges, problems, rubrics, score, traces, verdicts
+from judge_service.api import (
+    agreement,
+    document,
+    health,
+    judges,
+    labels,
+    metrics,
+    nemo,
+    problems,
+    rubrics,
+    score,
+    traces,
+    verdicts,
+)
+from judge_service.access import Access
 from judge_service.api.state import State
 from judge_service.cache import Cache
+from judge_service.drain import Drain, Draining
 from judge_service.gate import LoopbackOnly
 from judge_service.judge import Judging
+from judge_service.judged import Judged
+from judge_service.label_store import LabelStore
 from judge_service.ledger import Ledger
+from judge_service.limits import Limits
+from judge_service.metrics import Metrics
+from judge_service.pages import site
 from judge_service.panel import Panel
 from judge_service.settings import Settings, unknown_variables
 from judge_service.shelf import Shelf
+from judge_service.spending import Spending
+from judge_service.stores import open_store
+from judge_service.telemetry import OtlpTracing
+from judge_service.validity import Validity
 from judge_service.version import VERSION
+from judge_service.watch import Watch
 from stepjudge.rubric_file import shipped
 
 log = logging.getLogger(__name__)
@@ -26,6 +52,8 @@ log = logging.getLogger(__name__)
 
 def create_app(settings: Settings) -> FastAPI:
     """The service, ready to be served. Nothing is opened before its lifespan begins."""
+    tracing = OtlpTracing(settings.otlp_endpoint) if settings.otlp_endpoint else None
+    watch, drain = Watch(Metrics(), tracing), Drain()
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncGenerator[State]:
@@ -33,19 +61,42 @@ def create_app(settings: Settings) -> FastAPI:
             log.warning(warning)
         shelf = Shelf(shipped(), settings.rubric_dirs)
         _make_private(settings)
-        ledger = Ledger.open(settings.ledger)
-        cache = Cache(settings.data_dir / "cache")
-        judging = Judging(cache=cache, ledger=ledger, concurrency=settings.concurrency, version=VERSION)
+        ledger = Ledger.open(settings.ledger, pool=settings.ledger_pool)
+        cache = Cache(partial(open_store, settings.cache, settings.data_dir / "cache"), namespace=ledger.name)
+        labelled, judged = LabelStore(ledger.engine), Judged(ledger.engine)
+        validity = Validity(labelled, judged, settings.trust)
+        judging = Judging(
+            cache=cache, ledger=ledger, validity=validity, concurrency=settings.concurrency, version=VERSION, watch=watch
+        )
+        panel = Panel(settings, watch)
+        limits = Limits(Spending(ledger.engine), watch.metrics)
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(ledger.running)
+                group.start_soon(cache.running)
+                group.start_soon(limits.running)
+                state = State(
+                    judging=judging,
+                    ledger=ledger,
+                    shelf=shelf,
+                    panel=panel,
+                    labels=labelled,
+                    judged=judged,
+                    validity=validity,
+                    limits=limits,
+                )
+                watch.metrics.gauges(metrics.gauges(state, drain))
                 try:
-                    yield State(judging=judging, ledger=ledger, shelf=shelf, panel=Panel(settings))
+                    yield state
                 finally:
+                    limits.stop()
+                    await panel.aclose()
+                    cache.stop()
                     ledger.close()
         finally:
             cache.close()
             ledger.dispose()
+            await anyio.to_thread.run_sync(watch.tracing.close)
 
     app = FastAPI(
         title="stepjudge",
@@ -54,13 +105,20 @@ def create_app(settings: Settings) -> FastAPI:
         lifespan=lifespan,
         max_body_size=settings.max_body_bytes,
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        generate_unique_id_function=document.operation_id,
     )
     app.state.settings = settings
+    app.state.watch = watch
+    app.state.drain = drain
     problems.install(app)
     if not settings.api_keys:
         app.add_middleware(LoopbackOnly)
-    for module in (score, traces, verdicts, rubrics, judges, health):
+    app.add_middleware(Draining, drain=drain)
+    app.add_middleware(Access, watch=watch)
+    for module in (score, nemo, traces, verdicts, labels, agreement, rubrics, judges, metrics, health):
         app.include_router(module.router)
+    site.install(app)
+    document.install(app, keys_needed=bool(settings.api_keys))
     return app
 
 

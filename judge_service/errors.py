@@ -8,7 +8,14 @@ JudgeError
 ├── UnknownRubric       404
 ├── UnknownJudge        404
 ├── UnknownVerdict      404
+├── UnknownStep         404
+├── RefusedLabel        422  the label names another that it cannot replace or settle
+├── LabelConflict       409  a label of that id is stored with other content
+├── AgreementUnavailable 501 the statistics are not installed
 ├── LedgerUnavailable   503  a verdict cannot be stored, so it is not given
+├── JudgeFailed         503  there are no numbers, because the judge's model could not be had
+├── NothingScored       422  there are no numbers, because nothing that counts could be determined
+├── TooManyRequests     429  the key has reached one of its limits
 ├── Unauthorized        401
 └── Forbidden           403
 """
@@ -75,11 +82,64 @@ class UnknownVerdict(JudgeError):
     title = "Unknown verdict"
 
 
+class UnknownStep(JudgeError):
+    """No step of that digest at that state."""
+
+    status = 404
+    title = "Unknown step"
+
+
+class RefusedLabel(JudgeError):
+    """The label names another that is not there, or that it cannot replace or settle."""
+
+    status = 422
+    title = "Bad label"
+
+
+class LabelConflict(JudgeError):
+    """A label with that id is stored with other content."""
+
+    status = 409
+    title = "Label conflict"
+
+
+class AgreementUnavailable(JudgeError):
+    """What agreement is computed with is not installed here."""
+
+    status = 501
+    title = "Agreement unavailable"
+
+
 class LedgerUnavailable(JudgeError):
     """The permanent record cannot be read or written."""
 
     status = 503
     title = "Ledger unavailable"
+
+
+class JudgeFailed(JudgeError):
+    """Numbers were asked for, and the judge's model could not be had. It may be at the next attempt."""
+
+    status = 503
+    title = "Judge failed"
+
+
+class NothingScored(JudgeError):
+    """Numbers were asked for, and nothing that counts could be determined."""
+
+    status = 422
+    title = "Nothing scored"
+
+
+class TooManyRequests(JudgeError):
+    """The key has reached one of its limits."""
+
+    status = 429
+    title = "Too many requests"
+
+    def __init__(self, message: str, retry_after_s: float) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
 
 
 class Unauthorized(JudgeError):

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 
@@ -10,44 +10,33 @@ import anyio
 
 from judge_service.budget import Budget
 from judge_service.cache import Cache
+from judge_service.chain import Chain
 from judge_service.consistency import abstained
 from judge_service.errors import LedgerUnavailable
 from judge_service.facts import facts, settle
 from judge_service.flight import Flights
-from judge_service.judges.judge import Judge
-from judge_service.ledger import Chain, Ledger
+from judge_service.judges.judge import Court, NamedJudge, Seat
+from judge_service.lease import Leases
+from judge_service.ledger import Ledger
+from judge_service.limiter import CALLER
+from judge_service.load import Load, advice, expected_load, load, most_load
 from judge_service.prompt import PROMPT_VERSION
-from judge_service.question import Answered, Question, requests
+from judge_service.question import Answered, Question, narrowed
 from judge_service.room import Room
 from judge_service.shown import Shown, mark
 from judge_service.state import content, opening, states
+from judge_service.validity import Validity
+from judge_service.watch import Watch, told
 from stepjudge.contract import Estimate
 from stepjudge.digest import digest
 from stepjudge.grouping import Grouping
 from stepjudge.rubric import Rubric
 from stepjudge.scorecard import Bench, Landed
 from stepjudge.trace import Trace
-from stepjudge.value import JsonObject
-from stepjudge.verdict import Answer, Fact, Verdict, VerdictRecord
+from stepjudge.verdict import Answer, Fact, Part, Verdict, VerdictRecord
 
 OnLanding = Callable[[int, Landed], Awaitable[None]]
 """Called with a step's index and its verdict as it lands."""
-
-
-@dataclass(frozen=True)
-class NamedJudge:
-    """A judge as this service offers it."""
-
-    name: str
-    judge: Judge
-
-    @cached_property
-    def specification(self) -> JsonObject:
-        return self.judge.specification()
-
-    @cached_property
-    def digest(self) -> str:
-        return digest(self.specification)
 
 
 @dataclass(frozen=True)
@@ -65,11 +54,21 @@ class Case:
     sample: int = 0
     """Number of the sample, when one judge is asked several times."""
     prompt_version: str = PROMPT_VERSION
+    made: bool = False
+    """Whether the trace was made to test the judge."""
+    purse: Budget | None = None
+    """What the caller's key may spend in all its requests; null where nothing limits that."""
+    asked: tuple[Part, ...] | None = None
+    """What a cascade escalated to this judge; null for all that facts leave open."""
 
     @cached_property
     def digests(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """(states, steps) of the trace."""
         return states(self.trace, reasoning=self.rubric.shows_reasoning)
+
+    @cached_property
+    def rubric_digest(self) -> str:
+        return self.rubric.digest  # canonical JSON of the whole rubric: once for all steps
 
     @cached_property
     def facts(self) -> tuple[tuple[Fact, ...], ...]:
@@ -81,14 +80,22 @@ class Case:
         before, steps = self.digests
         return digest(
             [
-                self.rubric.digest,
+                self.rubric_digest,
                 self.prompt_version,
                 self.judge.digest,
                 before[index - 1],
                 steps[index - 1],
                 self.sample,
+                *([] if self.asked is None else [[[part.criterion, part.call] for part in self.asked]]),
             ]
         )
+
+    def seated(self, seat: Seat, asked: tuple[Part, ...] | None = None) -> "Case":
+        """The same for one member of a court. What was worked out about the trace is kept."""
+        case = replace(self, judge=seat.judge, sample=self.sample * seat.samples + seat.sample, asked=asked)
+        known = {name: self.__dict__[name] for name in ("digests", "facts") if name in self.__dict__}
+        case.__dict__.update(known)
+        return case
 
     def leaders(self, indices: Sequence[int]) -> list[int]:
         """The longest prompt for each shape of reply: it warms the provider's prefix cache for all others of its shape.
@@ -102,40 +109,69 @@ class Case:
         """What is left to ask about a step, and the answers that facts settle."""
         found = self.facts[index - 1]
         settled, asked = settle(self.rubric, self.trace.steps[index - 1], found)
-        return Question(self.rubric, self.trace, index, found, asked), settled
+        question = Question(self.rubric, self.trace, index, found, asked)
+        return question if self.asked is None else narrowed(question, self.asked), settled
 
 
 class Judging:
     """The service's judges at work, over one cache and one ledger."""
 
-    def __init__(self, *, cache: Cache, ledger: Ledger, concurrency: int, version: str) -> None:
+    def __init__(
+        self,
+        *,
+        cache: Cache,
+        ledger: Ledger,
+        validity: Validity,
+        concurrency: int,
+        version: str,
+        watch: Watch | None = None,
+    ) -> None:
         self._cache = cache
         self._ledger = ledger
+        self._validity = validity
         self._limiter = anyio.CapacityLimiter(concurrency)
         self._room = Room()
-        self._flights = Flights()
+        self._flights = Flights(Leases(cache, ledger))
         self._version = version
+        self._watch = watch or Watch()
+
+    @property
+    def waiting(self) -> int:
+        """Steps that wait for a place to be judged."""
+        return self._limiter.statistics().tasks_waiting
+
+    @property
+    def cache_well(self) -> bool:
+        """False while verdicts cannot be cached."""
+        return self._cache.well
 
     def bench(self, case: Case) -> Bench:
-        """What stands on the scorecard about who judged. Provisional until labels have validated the judge."""
-        return Bench(case.judge.name, case.judge.digest, case.judge.judge.note, True, self._version)
+        """What stands on the scorecard about who judged. Provisional until labels have validated the judge. Blocks."""
+        standing = self._validity.standing(case.rubric, case.judge.digest)
+        return Bench(
+            case.judge.name, case.judge.digest, case.judge.judge.note, not standing.validated, self._version, standing
+        )
 
     async def judge(self, case: Case, on_landing: OnLanding | None = None) -> Mapping[int, Landed]:
         """A verdict for each step of the case, by index. Raises LedgerUnavailable when one cannot be stored."""
         await anyio.to_thread.run_sync(lambda: case.digests)
+        CALLER.set(object())
         landed = {} if case.fresh else await self._recalled(case)
         for index, item in sorted(landed.items()):
+            self._watch.landed(case.judge.name, item)
             await _tell(on_landing, index, item)
         missing = [index for index in case.indices if index not in landed]
         if not missing:
             return landed
         await anyio.to_thread.run_sync(lambda: case.facts)
         await self._keep(case, missing[-1])
+        await self._recall_members(replace(case, indices=tuple(missing)))
         shown = self._shown(case)
-        budget = Budget(case.budget_usd)
+        budget = Budget(case.budget_usd, case.purse)
 
         async def one(index: int) -> None:
             landed[index] = await self._flown(case, index, shown, budget)
+            self._watch.landed(case.judge.name, landed[index])
             await _tell(on_landing, index, landed[index])
 
         first = case.leaders(missing) if case.judge.judge.asks_model else []
@@ -149,20 +185,35 @@ class Judging:
         shown = self._shown(case)
         questions = [case.question(index)[0] for index in case.indices if index not in recalled]
         asking = [question for question in questions if question.asked]
-        model = case.judge.judge
-        estimates = [await anyio.to_thread.run_sync(model.estimate, question, shown) for question in asking]
-        costs = [cost for _, _, cost in estimates]
+        loads = await self._loads(case, asking, shown)
+        expected, most = expected_load(loads), most_load(loads)
         return Estimate(
             trace_id=case.trace.trace_id,
             steps=len(case.indices),
             calls=sum(len(case.trace.steps[index - 1].calls) for index in case.indices),
             cached_steps=len(recalled),
             settled_steps=len(questions) - len(asking),
-            requests=sum(map(requests, asking)) if model.asks_model else 0,
-            prompt_tokens=sum(tokens for tokens, _, _ in estimates),
-            completion_tokens=sum(tokens for _, tokens, _ in estimates),
-            cost_usd=None if None in costs else sum(cost for cost in costs if cost is not None),
+            requests=expected.requests,
+            prompt_tokens=expected.prompt_tokens,
+            completion_tokens=expected.completion_tokens,
+            cost_usd=expected.cost_usd,
+            most_requests=most.requests,
+            most_cost_usd=most.cost_usd,
+            note=advice(loads),
         )
+
+    async def _loads(self, case: Case, asking: Sequence[Question], shown: Shown) -> list[Load]:
+        """What each question takes of each judge that is asked, with the share of questions that reach that judge."""
+        judge = case.judge.judge
+        if not isinstance(judge, Court):
+            return [await anyio.to_thread.run_sync(load, judge, question, shown) for question in asking]
+        loads: list[Load] = []
+        for seat in judge.seats:
+            seated = replace(case.seated(seat), indices=tuple(question.index for question in asking))
+            known = {} if case.fresh else await self._recalled(seated)
+            open_ = [question for question in asking if question.index not in known]
+            loads += [replace(each, share=seat.share) for each in await self._loads(seated, open_, shown)]
+        return loads
 
     def _shown(self, case: Case) -> Shown:
         fence = mark(bytes.fromhex(self._ledger.fence_key), case.digests[0][0])
@@ -171,17 +222,14 @@ class Judging:
     async def _recalled(self, case: Case) -> dict[int, Landed]:
         """Verdicts that the cache remembers, or else the ledger."""
         keys = {index: case.key(index) for index in case.indices}
-        # reading hundreds of verdicts takes long enough to keep others waiting
-        found = await anyio.to_thread.run_sync(self._cached, keys)
+        cached = await self._cache.get_all(tuple(keys.values()))
+        found = {index: cached[key] for index, key in keys.items() if key in cached}
         recorded = await self._ledger.remembered([key for index, key in keys.items() if index not in found])
         for index, key in keys.items():
             if verdict := recorded.get(key):
                 found[index] = verdict
                 await self._cache.put(verdict)
         return {index: Landed(verdict, cached=True) for index, verdict in found.items()}
-
-    def _cached(self, keys: Mapping[int, str]) -> dict[int, Verdict]:
-        return {index: verdict for index, key in keys.items() if (verdict := self._cache.get(key))}
 
     async def _keep(self, case: Case, last: int) -> None:
         before, steps = case.digests
@@ -193,21 +241,27 @@ class Judging:
         """Judge a step, or wait for another request that is judging the same."""
         if case.fresh:
             return Landed(await self._judged(case, index, shown, budget), cached=False)
-        if verdict := self._cache.get(case.key(index)):
+        key = case.key(index)
+        if verdict := await self._cache.get(key):
             return Landed(verdict, cached=True)  # it landed since this request looked
-        verdict, own = await self._flights.fly(case.key(index), partial(self._judged, case, index, shown, budget))
+        judged = partial(self._judged, case, index, shown, budget)
+        verdict, own = await self._flights.fly(key, judged, shared=case.judge.judge.asks_model)
         return Landed(verdict, cached=not own)
 
     async def _judged(self, case: Case, index: int, shown: Shown, budget: Budget) -> Verdict:
+        with self._watch.judging(case.judge.name, case.rubric.reference, index) as span:
+            verdict = await self._landing(case, index, shown, budget)
+            told(span, verdict)
+        return verdict
+
+    async def _landing(self, case: Case, index: int, shown: Shown, budget: Budget) -> Verdict:
         question, settled = case.question(index)
-        length = shown.length(index) if case.judge.judge.asks_model else 0
-        async with self._limiter, self._room.holding(length):
-            answered = await case.judge.judge.answer(question, shown, budget) if question.asked else Answered(())
+        answered = await self._answered(case, question, shown, budget) if question.asked else Answered(())
         verdict = Verdict(
             verdict_id=uuid.uuid4().hex,
             key=case.key(index),
             step=index,
-            rubric=case.rubric.digest,
+            rubric=case.rubric_digest,
             judge=case.judge.name,
             answers=_all_answers(case.rubric, question, settled, answered),
             inherits_from=answered.inherits_from,
@@ -219,24 +273,51 @@ class Judging:
         )
         # what was paid for is stored, even when the client has gone meanwhile
         with anyio.CancelScope(shield=True):
-            await self._ledger.append(self._record(case, verdict, answered))
+            with self._watch.storing():
+                await self._ledger.append(self._record(case, verdict, answered))
             if verdict.remembered:
                 await self._cache.put(verdict)
         return verdict
+
+    async def _answered(self, case: Case, question: Question, shown: Shown, budget: Budget) -> Answered:
+        judge = case.judge.judge
+        if isinstance(judge, Court):
+            # it holds no place itself: its members wait for theirs
+            return await judge.convene(question, partial(self._heard, case, question.index, shown, budget))
+        length = shown.length(question.index) if judge.asks_model else 0
+        async with self._limiter, self._room.holding(length):
+            return await judge.answer(question, shown, budget)
+
+    async def _heard(
+        self, case: Case, index: int, shown: Shown, budget: Budget, seat: Seat, asked: tuple[Part, ...] | None
+    ) -> Landed:
+        """A member's own verdict, remembered or asked for."""
+        return await self._flown(case.seated(seat, asked), index, shown, budget)
+
+    async def _recall_members(self, case: Case) -> None:
+        """Put what the ledger remembers of a court's members where it is found step by step."""
+        judge = case.judge.judge
+        if isinstance(judge, Court) and not case.fresh:
+            for seat in judge.seats:
+                await self._recalled(case.seated(seat))
 
     def _record(self, case: Case, verdict: Verdict, answered: Answered) -> VerdictRecord:
         before, steps = case.digests
         return VerdictRecord(
             verdict=verdict,
             rubric=case.rubric.reference,
-            rubric_digest=case.rubric.digest,
+            rubric_digest=case.rubric_digest,
             judge=case.judge.specification,
             judge_digest=case.judge.digest,
             prompt_version=case.prompt_version,
             prompt_digests=answered.prompt_digests,
             state_digest=before[verdict.step - 1],
             step_digest=steps[verdict.step - 1],
+            sample=case.sample,
             exchanges=answered.exchanges,
+            votes=answered.votes,
+            asked=case.asked,
+            made=case.made,
             created_at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             service_version=self._version,
         )

@@ -2,21 +2,32 @@
 
 from functools import cached_property
 
+from judge_service.court_settings import CascadeSettings, JurySettings
+from judge_service.direct_line import Wire
 from judge_service.errors import UnknownJudge
-from judge_service.judge import NamedJudge
+from judge_service.judges.cascade import Cascade, Referred, Threshold
+from judge_service.judges.judge import Court, Judge, NamedJudge, Seat
+from judge_service.judges.jury import Jury
 from judge_service.judges.llm import LlmJudge
 from judge_service.judges.rules import RulesJudge
-from judge_service.model import LitellmModel
+from judge_service.limiter import Limiters
 from judge_service.model_name import NAMED_BY_CALLERS, provider, why_not_a_model
+from judge_service.provider_model import ProviderModel
 from judge_service.settings import RULES, Settings
+from judge_service.watch import Watch
+from judge_service.watched_model import WatchedModel
 
 
 class Panel:
     """Judges by name: the offline rules, the configured ones, and any model where that is allowed."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, watch: Watch | None = None) -> None:
         self._settings = settings
+        self._watch = watch or Watch()
+        self._models: dict[str, ProviderModel] = {}
         self._made: dict[str, NamedJudge] = {}
+        self._wire = Wire()
+        self.limiters = Limiters()
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -35,6 +46,16 @@ class Panel:
             self._made[name] = NamedJudge(name, self._make(name))
         return self._made[name]
 
+    @property
+    def down(self) -> dict[str, str]:
+        """Judges whose model is not asked for a while, each with why and until when."""
+        told = {f"judge {name}": model.limiter.pause() for name, model in tuple(self._models.items())}
+        return {name: pause for name, pause in told.items() if pause}
+
+    async def aclose(self) -> None:
+        """Let go of the connections to providers, when nothing is under way any more."""
+        await self._wire.aclose()
+
     def _why_not(self, name: str) -> str | None:
         """What keeps a caller from having this model; null when nothing does."""
         if not self._settings.any_model:
@@ -43,8 +64,42 @@ class Panel:
             return f"; {reason}"
         return None if provider(name) in NAMED_BY_CALLERS else f"; no provider {provider(name)!r} may be named"
 
-    def _make(self, name: str) -> RulesJudge | LlmJudge:
+    def _make(self, name: str) -> Judge | Court:
+        match self._settings.courts.get(name):
+            case JurySettings() as jury:
+                return self._jury(jury)
+            case CascadeSettings() as cascade:
+                return self._cascade(name, cascade)
+            case None:
+                return self._alone(name)
+
+    def _jury(self, settings: JurySettings) -> Jury:
+        numbers = range(settings.samples)
+        seats = [self._seat(name, number, settings.samples) for name in settings.members for number in numbers]
+        return Jury(seats, needs=settings.needs, note=self._sameness(settings))
+
+    def _cascade(self, name: str, settings: CascadeSettings) -> Cascade:
+        first = [self._seat(member) for member in settings.first]
+        referred = Referred(self._alone(settings.then), [seat.judge for seat in first])
+        then = Seat(settings.then, NamedJudge(f"{settings.then} in {name}", referred), share=settings.share)
+        return Cascade(first, then, Threshold(settings.below_confidence, settings.escalate_no))
+
+    def _seat(self, name: str, number: int = 0, samples: int = 1) -> Seat:
+        # a member answers as it would alone; whether callers may name it does not matter here
+        self._made.setdefault(name, NamedJudge(name, self._make(name)))
+        return Seat(f"{name} #{number + 1}" if samples > 1 else name, self._made[name], number, samples)
+
+    def _sameness(self, settings: JurySettings) -> str:
+        """What keeps samples from differing; empty when nothing does."""
+        models = [self._settings.model(name) for name in settings.members if name != RULES]
+        if settings.samples == 1 or not any(model.temperature == 0 or model.seed is not None for model in models):
+            return ""
+        return "samples at temperature 0, or with a seed, are mostly the same answer again: raise the temperature"
+
+    def _alone(self, name: str) -> RulesJudge | LlmJudge:
         if name == RULES:
             return RulesJudge()
-        model = LitellmModel(self._settings.model(name))
-        return LlmJudge(model, model.specification())
+        settings = self._settings.model(name)
+        model = ProviderModel(settings, self._wire, self.limiters)
+        self._models[name] = model
+        return LlmJudge(WatchedModel(model, settings, self._watch), model.specification())

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from judge_service.facts import FACTS_VERSION
-from judge_service.question import Question
+from judge_service.question import Asked, Question
 from judge_service.reply import REPLY_VERSION, by_unit, unit_name
 from judge_service.shown import Shown
 from stepjudge.rubric import Criterion, Rubric
@@ -117,11 +117,17 @@ def _question(question: Question, shown: Shown) -> str:
         f"- {_key(unit, question)}: {', '.join(map(_allowed, asked))}"
         for unit, asked in by_unit(question.asked).items()
     ]
-    if settled := [item for item in question.form if item not in question.asked]:
-        names = ", ".join(f"{unit_name(item)}.{item.criterion.name}" for item in settled)
-        lines += [f"Settled by facts; they stand in the object too, but nobody reads what you say there: {names}"]
+    unread = "they stand in the object too, but nobody reads what you say there"
+    if settled := [item for item in question.form if item not in (*question.asked, *question.elsewhere)]:
+        lines += [f"Settled by facts; {unread}: {_names(settled)}"]
+    if elsewhere := [item for item in question.form if item in question.elsewhere]:
+        lines += [f"Not asked this time; {unread}: {_names(elsewhere)}"]
     lines += ["- inherits_from: a list of step numbers"]
     return "\n".join(lines) + "\n"
+
+
+def _names(asked: Sequence[Asked]) -> str:
+    return ", ".join(f"{unit_name(item)}.{item.criterion.name}" for item in asked)
 
 
 def _key(unit: str, question: Question) -> str:

@@ -25,10 +25,19 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 PATHS = [
     ("POST", "/v1/score"),
     ("POST", "/v1/estimate"),
+    ("POST", "/v1/metrics/nemo"),
     ("POST", "/v1/traces"),
     ("GET", "/v1/formats"),
     ("GET", "/v1/verdicts"),
     ("GET", "/v1/verdicts/{verdict_id}"),
+    ("POST", "/v1/labels"),
+    ("GET", "/v1/labels"),
+    ("GET", "/v1/labels/export"),
+    ("POST", "/v1/states"),
+    ("GET", "/v1/states/{state_digest}/{step_digest}"),
+    ("GET", "/v1/states/{state_digest}/{step_digest}/verdicts"),
+    ("GET", "/v1/queue"),
+    ("GET", "/v1/agreement"),
     ("GET", "/v1/rubrics"),
     ("GET", "/v1/rubrics/{reference}"),
     ("GET", "/v1/judges"),
@@ -56,7 +65,7 @@ def test_every_operation_keeps_to_the_document(url: str, method: str, path: str)
     keeps()
 
 
-@pytest.mark.parametrize("path", ["/v1/score", "/v1/estimate"])
+@pytest.mark.parametrize("path", ["/v1/score", "/v1/estimate", "/v1/metrics/nemo"])
 def test_whatever_is_said_about_a_real_trace_is_answered_as_documented(url: str, path: str) -> None:
     operation = schemathesis.openapi.from_url(f"{url}/openapi.json")[path]["POST"]
 

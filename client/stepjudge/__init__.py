@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from stepjudge.adapters.assertion import assert_steps
     from stepjudge.client import AsyncJudgeClient, JudgeClient
     from stepjudge.contract import Scorecard, StepScore
     from stepjudge.errors import JudgeRefused, JudgeUnreachable, StepjudgeError, UnreadableTrace
@@ -23,12 +24,14 @@ __all__ = [
     "StepjudgeError",
     "Trace",
     "UnreadableTrace",
+    "assert_steps",
     "read_document",
     "read_file",
     "read_rubric_file",
 ]
 
 _HOMES = {
+    "adapters.assertion": ("assert_steps",),
     "client": ("AsyncJudgeClient", "JudgeClient"),
     "contract": ("Scorecard", "StepScore"),
     "errors": ("JudgeRefused", "JudgeUnreachable", "StepjudgeError", "UnreadableTrace"),

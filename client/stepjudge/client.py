@@ -1,7 +1,7 @@
 """A client asks a judge service: over HTTP, or an embedded one in this process. Same contract, same errors."""
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
 from functools import partial
 from types import TracebackType
@@ -28,6 +28,19 @@ from stepjudge.contract import (
 from stepjudge.errors import JudgeRefused, JudgeUnreachable, Problem
 from stepjudge.grouping import Grouping
 from stepjudge.inprocess import Asgi, InProcessTransport
+from stepjudge.label import Label
+from stepjudge.label_contract import (
+    Agreements,
+    KeepRequest,
+    KeptTrace,
+    LabelPage,
+    NewLabels,
+    Queue,
+    StepInState,
+    StepVerdicts,
+    StoredLabels,
+)
+from stepjudge.label_sampling import Queued
 from stepjudge.rubric import Rubric
 from stepjudge.trace import Trace
 from stepjudge.value import Value
@@ -48,6 +61,28 @@ class ScoreOptions(TypedDict, total=False):
     group: Grouping
     max_cost_usd: float | None
     fresh: bool
+    sample: int
+    made: bool
+
+
+class LabelFilter(TypedDict, total=False):
+    """Which labels are asked for; what is left out is any. `rubric` is a name, whatever the version."""
+
+    rubric: str
+    criterion: str
+    annotator: str
+    state_digest: str
+    step_digest: str
+
+
+class QueueOptions(TypedDict, total=False):
+    """How steps to label are drawn from the ledger's judged steps."""
+
+    rubric: str
+    judge: str
+    design: Queued
+    count: int
+    seed: int
 
 
 OnStep = Callable[[Scored], None]
@@ -128,7 +163,40 @@ class AsyncJudgeClient:
     async def judges(self) -> tuple[JudgeCard, ...]:
         return TypeAdapter(tuple[JudgeCard, ...]).validate_json(await self._get("/v1/judges"))
 
-    async def _post(self, path: str, body: ScoreRequest, answer: type[V]) -> V:
+    async def keep(self, trace: Document, *, rubric: str | Rubric = "step", format: str | None = None) -> KeptTrace:
+        """Keep the states of a trace, so that its steps can be labelled. No judge is asked."""
+        document = trace.model_dump(mode="json", exclude_defaults=True) if isinstance(trace, Trace) else trace
+        named = "stepjudge" if isinstance(trace, Trace) else format
+        return await self._post("/v1/states", KeepRequest(trace=document, format=named, rubric=rubric), KeptTrace)
+
+    async def state(self, state_digest: str, step_digest: str) -> Trace:
+        """A step of the ledger with everything before it: a trace that ends with the step."""
+        found = await self._get(f"/v1/states/{state_digest}/{step_digest}")
+        return StepInState.model_validate_json(found).trace
+
+    async def verdicts_of(self, state_digest: str, step_digest: str) -> StepVerdicts:
+        """What every judge of the ledger said of a step."""
+        return StepVerdicts.model_validate_json(await self._get(f"/v1/states/{state_digest}/{step_digest}/verdicts"))
+
+    async def label(self, labels: Sequence[Label]) -> StoredLabels:
+        """Store labels: all of them or, when one is refused, none. Storing the same again changes nothing."""
+        return await self._post("/v1/labels", NewLabels(labels=tuple(labels)), StoredLabels)
+
+    async def labels(self, *, cursor: str | None = None, limit: int = 50, **which: Unpack[LabelFilter]) -> LabelPage:
+        """A page of labels, newest first: every record, also those that others have replaced."""
+        parameters = {**which, "limit": str(limit)} | ({"cursor": cursor} if cursor else {})
+        return LabelPage.model_validate_json(await self._get("/v1/labels", _texts(parameters)))
+
+    async def agreement(self, rubric: str = "step", *, judge: str | None = None, every: bool = False) -> Agreements:
+        """Judges beside people, per version of the rubric. `every` counts labels too that rates may not rest on."""
+        parameters = {"rubric": rubric, "every": str(every).lower()} | ({"judge": judge} if judge else {})
+        return Agreements.model_validate_json(await self._get("/v1/agreement", parameters))
+
+    async def queue(self, **options: Unpack[QueueOptions]) -> Queue:
+        """Judged steps of the ledger to label, in this order."""
+        return Queue.model_validate_json(await self._get("/v1/queue", _texts(options)))
+
+    async def _post(self, path: str, body: ScoreRequest | KeepRequest | NewLabels, answer: type[V]) -> V:
         response = await self._sent(self._http.build_request("POST", path, **_json(body)))
         try:
             return answer.model_validate_json(response.content)
@@ -173,6 +241,11 @@ class JudgeClient:
         client = cls(_EMBEDDED)
         client._client = AsyncJudgeClient.embedded(**settings)
         return client
+
+    @property
+    def asynchronous(self) -> AsyncJudgeClient:
+        """The same, not yet entered, for a caller that runs an event loop of its own."""
+        return self._client
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:  # what a failing start has opened is closed: a thread left behind would never end
@@ -219,6 +292,44 @@ class JudgeClient:
 
     def judges(self) -> tuple[JudgeCard, ...]:
         return self._run(self._client.judges)
+
+    def keep(self, trace: Document, *, rubric: str | Rubric = "step", format: str | None = None) -> KeptTrace:
+        """Keep the states of a trace, so that its steps can be labelled. No judge is asked."""
+        return self._run(partial(self._client.keep, trace, rubric=rubric, format=format))
+
+    def state(self, state_digest: str, step_digest: str) -> Trace:
+        """A step of the ledger with everything before it: a trace that ends with the step."""
+        return self._run(partial(self._client.state, state_digest, step_digest))
+
+    def verdicts_of(self, state_digest: str, step_digest: str) -> StepVerdicts:
+        """What every judge of the ledger said of a step."""
+        return self._run(partial(self._client.verdicts_of, state_digest, step_digest))
+
+    def label(self, labels: Sequence[Label]) -> StoredLabels:
+        """Store labels: all of them or, when one is refused, none. Storing the same again changes nothing."""
+        return self._run(partial(self._client.label, labels))
+
+    def labels(self, *, cursor: str | None = None, limit: int = 50, **which: Unpack[LabelFilter]) -> LabelPage:
+        """A page of labels, newest first: every record, also those that others have replaced."""
+        return self._run(partial(self._client.labels, cursor=cursor, limit=limit, **which))
+
+    def all_labels(self, **which: Unpack[LabelFilter]) -> tuple[Label, ...]:
+        """All labels, oldest first."""
+        found: list[Label] = []
+        cursor: str | None = None
+        while True:
+            page = self.labels(cursor=cursor, limit=5_000, **which)
+            found += page.labels
+            if (cursor := page.next_cursor) is None:
+                return tuple(reversed(found))
+
+    def agreement(self, rubric: str = "step", *, judge: str | None = None, every: bool = False) -> Agreements:
+        """Judges beside people, per version of the rubric. `every` counts labels too that rates may not rest on."""
+        return self._run(partial(self._client.agreement, rubric, judge=judge, every=every))
+
+    def queue(self, **options: Unpack[QueueOptions]) -> Queue:
+        """Judged steps of the ledger to label, in this order."""
+        return self._run(partial(self._client.queue, **options))
 
     def _run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         return self._portal.call(work)
@@ -277,9 +388,15 @@ def _request(trace: Document, options: ScoreOptions) -> ScoreRequest:
     return ScoreRequest.model_validate({"trace": trace, **options})
 
 
-def _json(body: ScoreRequest, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
+def _texts(parameters: Mapping[str, object]) -> dict[str, str]:
+    return {name: str(value) for name, value in parameters.items()}
+
+
+def _json(body: ScoreRequest | KeepRequest | NewLabels, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
     """The request's body. The trace goes as it came: a lone surrogate in it travels escaped."""
-    document = {**body.model_dump(mode="json", exclude={"trace"}), "trace": body.trace}
+    document = body.model_dump(mode="json", exclude={"trace"})
+    if not isinstance(body, NewLabels):
+        document["trace"] = body.trace
     return {"content": json.dumps(document), "headers": {"content-type": "application/json", **(headers or {})}}
 
 

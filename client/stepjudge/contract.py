@@ -9,6 +9,7 @@ from stepjudge.grouping import Grouping
 from stepjudge.metric import Answers, Rate
 from stepjudge.rubric import AnswerWord, Rubric
 from stepjudge.trace import Trace
+from stepjudge.validation import Validation
 from stepjudge.value import JsonObject, Value
 from stepjudge.verdict import Answer, Cause, Cut, Fact, VerdictRecord
 
@@ -31,6 +32,10 @@ class ScoreRequest(Value):
     """Stop asking models when this much is spent; the service's own limit when null."""
     fresh: bool = Field(default=False, strict=True)
     """Ask again even where a verdict is remembered."""
+    sample: int = Field(default=0, ge=0, le=10_000, strict=True)
+    """Which sample of the judge's answers is wanted. Each is asked for, and remembered, on its own."""
+    made: bool = Field(default=False, strict=True)
+    """Whether the trace was made to test the judge rather than met: its steps are never drawn for labelling."""
 
 
 class RubricRef(Value):
@@ -110,6 +115,8 @@ class Scorecard(Value):
     """What a reader must know of this judge."""
     provisional: bool
     """True until the judge was validated against human labels for this rubric."""
+    validation: Validation | None = None
+    """By which labels and which rule; null where no service said."""
     range: str
     """The steps that the scores cover, such as `1-5`."""
     total_steps: int
@@ -180,7 +187,16 @@ class Estimate(Value):
     completion_tokens: int
     """Estimated from the number of answers."""
     cost_usd: float | None
-    """Upper estimate at the listed price, without discount for cached prefixes; null when the price is not known."""
+    """Upper estimate at the listed price, without discount for cached prefixes; null when the price is not known.
+
+    Of a cascade, with as many escalations as are to be expected: those are counted in `requests` and the tokens too.
+    """
+    most_requests: int
+    """Model calls if everything were escalated; `requests` for every judge but a cascade."""
+    most_cost_usd: float | None
+    """Their cost."""
+    note: str = ""
+    """What to consider before it is paid; empty when nothing."""
 
 
 class ReadTraces(Value):
@@ -210,9 +226,19 @@ class VerdictSummary(Value):
     """A verdict in a list."""
 
     verdict_id: str
+    key: str
+    """Equal for verdicts on the same question to the same judge, asked at different times."""
     created_at: str
     rubric: str
     judge: str
+    judge_digest: str
+    model: str | None
+    """The model that the provider says it ran; null when no model was asked."""
+    partial: bool
+    """Whether it answers only what a cascade escalated to this judge."""
+    state_digest: str
+    step_digest: str
+    """What was judged: labels of the step name the same two."""
     step: int
     answers: dict[str, tuple[AnswerWord, ...]]
     """By criterion: one word per call, or one for the step."""

@@ -11,6 +11,7 @@ from stepjudge.metric import Answers, argument_accuracy, bad, combine, passes, r
 from stepjudge.rubric import Rubric
 from stepjudge.steps import spelled
 from stepjudge.trace import Call, Step, Trace
+from stepjudge.validation import Validation
 from stepjudge.verdict import Verdict
 
 
@@ -37,6 +38,7 @@ class Bench:
     judge_note: str
     provisional: bool
     service_version: str
+    validation: Validation | None = None
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ def scorecard(
         judge_digest=bench.judge_digest,
         judge_note=bench.judge_note,
         provisional=bench.provisional,
+        validation=bench.validation,
         range=spelled([step.index for step in steps]),
         total_steps=len(trace.steps),
         grouping=grouping,

@@ -12,6 +12,7 @@ Cause = Literal[
     "judge_unsure",  # the judge itself answered undetermined
     "evidence_unseen",  # it said so of a step of which something was cut or is not text
     "contradiction",  # answers that exclude each other, also after a re-ask
+    "jury_split",  # no answer has more than half of the members that gave one, or fewer than the jury needs
     "malformed_reply",  # no readable reply, also after a re-ask
     "truncated_reply",  # the reply hit its length limit
     "refusal",  # the model declined
@@ -52,7 +53,12 @@ class Answer(Value):
     fixes: tuple[int, ...] = ()
     """Earlier steps that a recovery corrects."""
     confidence: float | None = Field(default=None, ge=0, le=1)
-    """Probability that the model gave this answer rather than another; null where the provider does not tell."""
+    """Probability that the model gave this answer rather than another; null where the provider does not tell.
+
+    Of a jury, the share of its members that gave this answer.
+    """
+    decided_by: tuple[str, ...] = ()
+    """The members of a jury or a cascade that gave this answer; empty where one judge answered alone."""
 
 
 class Fact(Value):
@@ -133,6 +139,25 @@ class Verdict(Value):
         return tuple(answer for answer in self.answers if answer.criterion == criterion)
 
 
+class Part(Value):
+    """A part of a question: a criterion, of one call or of the step."""
+
+    criterion: str
+    call: int | None = None
+
+
+class Vote(Value):
+    """What one member of a jury or a cascade said. The member's own verdict stands in the ledger beside this one."""
+
+    member: str
+    judge_digest: str
+    verdict_id: str
+    reused: bool
+    """Whether it was remembered from before, and so cost nothing this time."""
+    answers: tuple[Answer, ...]
+    """To what it was asked."""
+
+
 class VerdictRecord(Value):
     """A verdict as the ledger keeps it, with everything an auditor needs to check it."""
 
@@ -149,8 +174,31 @@ class VerdictRecord(Value):
     state_digest: str
     """Of the state before the step."""
     step_digest: str
+    sample: int = 0
+    """Number of the sample, when one judge is asked several times."""
     exchanges: tuple[JsonObject, ...] = ()
-    """Every request's outcome: raw reply or error, tokens, latency, what was wrong with it."""
+    """Every request's outcome: raw reply or error, tokens, latency, what was wrong with it.
+
+    Of a jury or a cascade, what each member answered.
+    """
+    votes: tuple[Vote, ...] = ()
+    """What each member of a jury or a cascade said, in the order of its seats; empty for a judge alone.
+
+    What it spent is the sum over the members that were asked for it; their own verdicts state it too.
+    """
+    asked: tuple[Part, ...] | None = None
+    """What a cascade escalated to this judge; null when it was asked all that facts leave open."""
+    made: bool = False
+    """Whether the trace was made to test the judge rather than met."""
     created_at: str
     """RFC 3339, UTC."""
     service_version: str
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is the judge's one answer to a whole question about a step that was met.
+
+        Others are further samples, parts of a question, or about traces made to test the judge: rates, agreement and
+        samples to label rest on the plain ones.
+        """
+        return self.asked is None and self.sample == 0 and not self.made

@@ -1,11 +1,15 @@
-"""`/healthz` says that the process lives, `/readyz` that it can work."""
+"""`/healthz` says that the process lives, `/readyz` that requests should be sent here, and what does not go well.
+
+A model that is down, or a cache, makes the service degraded and not unready: remembered verdicts and those of rules are
+given all the same, all replicas ask the same provider, and without requests nothing would notice that it is back.
+"""
 
 import anyio
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from sqlalchemy.exc import SQLAlchemyError
 
-from judge_service.api.state import LedgerDep
+from judge_service.api.state import JudgingDep, LedgerDep, PanelDep
 from judge_service.version import VERSION
 from stepjudge.contract import Health
 
@@ -19,11 +23,19 @@ async def healthz() -> Health:
 
 
 @router.get("/readyz", response_model=Health, responses={503: {"model": Health, "description": "Cannot work now."}})
-async def readyz(ledger: LedgerDep) -> Response:
-    """The ledger answers."""
+async def readyz(request: Request, ledger: LedgerDep, judging: JudgingDep, panel: PanelDep) -> Response:
+    """The ledger answers, and the service is not stopping. `details` name judges that are down and a cache in trouble."""
+    details = dict(panel.down)
+    if not judging.cache_well:
+        details["cache"] = "it cannot be used: verdicts come from the ledger"
+    status = 200
     try:
         await anyio.to_thread.run_sync(ledger.ready)
-        health, status = Health(status="ok", version=VERSION), 200
     except SQLAlchemyError as error:
-        health, status = Health(status="degraded", version=VERSION, details={"ledger": type(error).__name__}), 503
+        details["ledger"] = type(error).__name__
+        status = 503
+    if request.app.state.drain.begun:
+        details["service"] = "it is stopping"
+        status = 503
+    health = Health(status="degraded" if details else "ok", version=VERSION, details=details)
     return Response(health.model_dump_json(), status, media_type="application/json")

@@ -11,7 +11,7 @@ router = APIRouter(prefix="/v1/judges", tags=["judges"], dependencies=[Depends(n
 
 
 @router.get("", responses=problems())
-async def judges(panel: PanelDep) -> tuple[JudgeCard, ...]:
+async def list_judges(panel: PanelDep) -> tuple[JudgeCard, ...]:
     """Every judge that a request may name, with all that its answers depend on. Keys are never shown."""
     named = [panel.find(name) for name in panel.names]
     return tuple(

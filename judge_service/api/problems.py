@@ -1,5 +1,6 @@
 """Every error of the service is a problem (RFC 9457): one shape, one media type, whoever raised it."""
 
+import math
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, cast
@@ -9,7 +10,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
-from judge_service.errors import JudgeError
+from judge_service.api.document import reference
+from judge_service.errors import JudgeError, TooManyRequests
 from stepjudge.errors import Problem
 from stepjudge.value import JsonObject
 
@@ -18,11 +20,19 @@ MEDIA_TYPE = "application/problem+json"
 
 def problems(*errors: type[JudgeError]) -> dict[int | str, dict[str, Any]]:
     """The `responses` of a route that may refuse in these ways. Any route may find the request not valid (422)."""
-    statuses = {error.status: error.title for error in errors}
-    common = {401: "Unauthorized", 403: "Forbidden", 413: "Content too large", 422: "The request is not valid"}
+    titles = {
+        401: ["Unauthorized"],
+        403: ["Forbidden"],
+        413: ["Content too large"],
+        422: ["The request is not valid"],
+        429: ["Too many requests"],
+        503: ["The service is stopping"],
+    }
+    for error in errors:
+        titles.setdefault(error.status, []).append(error.title)
+    content = {MEDIA_TYPE: {"schema": {"$ref": reference("Problem")}}}
     return {
-        status: {"description": title, "model": Problem, "content": {MEDIA_TYPE: {}}}
-        for status, title in {**common, **statuses}.items()
+        status: {"description": "; ".join(dict.fromkeys(found)), "content": content} for status, found in titles.items()
     }
 
 
@@ -40,7 +50,9 @@ def install(app: FastAPI) -> None:
 
 async def _refused(_request: Request, error: Exception) -> Response:
     refused = cast(JudgeError, error)
-    headers = {"WWW-Authenticate": "Bearer"} if refused.status == 401 else None
+    headers = {"WWW-Authenticate": "Bearer"} if refused.status == 401 else {}
+    if isinstance(refused, TooManyRequests):
+        headers["Retry-After"] = str(max(1, math.ceil(refused.retry_after_s)))
     return answer(refused.problem(), headers)
 
 

@@ -13,12 +13,12 @@ router = APIRouter(prefix="/v1/rubrics", tags=["rubrics"], dependencies=[Depends
 
 
 @router.get("", responses=problems())
-async def rubrics(shelf: ShelfDep) -> tuple[RubricRef, ...]:
+async def list_rubrics(shelf: ShelfDep) -> tuple[RubricRef, ...]:
     """Every version of every rubric."""
     return tuple(RubricRef(name=each.name, version=each.version, digest=each.digest) for each in shelf.all())
 
 
 @router.get("/{reference}", responses=problems(UnknownRubric))
-async def rubric(reference: str, shelf: ShelfDep) -> Rubric:
+async def get_rubric(reference: str, shelf: ShelfDep) -> Rubric:
     """One rubric: `step` (its newest version) or `step@1.0.0`."""
     return shelf.find(reference)

@@ -10,7 +10,9 @@ from starlette.types import Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from judge_service.api.problems import problems
-from judge_service.api.state import JudgingDep, PanelDep, SettingsDep, ShelfDep
+from judge_service.api.reading import one_trace
+from judge_service.api.state import JudgingDep, PanelDep, PurseDep, SettingsDep, ShelfDep
+from judge_service.budget import Budget
 from judge_service.errors import (
     BadSteps,
     JudgeError,
@@ -27,12 +29,10 @@ from judge_service.panel import Panel
 from judge_service.settings import Settings
 from judge_service.shelf import Shelf
 from stepjudge.contract import Broken, Estimate, Event, Finished, Scorecard, Scored, ScoreRequest
-from stepjudge.errors import BadRange, UnreadableTrace
-from stepjudge.formats import read_document
+from stepjudge.errors import BadRange
 from stepjudge.rubric import Rubric
 from stepjudge.scorecard import Landed, scorecard, step_score
 from stepjudge.steps import selected
-from stepjudge.trace import Trace
 
 NDJSON = "application/x-ndjson"
 
@@ -40,7 +40,7 @@ _Landings = Mapping[int, Landed]
 
 router = APIRouter(prefix="/v1", tags=["score"], dependencies=[Depends(needs("judge"))])
 
-_refusals = problems(
+refusals = problems(
     UnreadableDocument, RefusedRubric, BadSteps, TraceTooLong, UnknownRubric, UnknownJudge, LedgerUnavailable
 )
 
@@ -49,73 +49,82 @@ _refusals = problems(
     "/score",
     response_model=Scorecard,
     responses={
-        **_refusals,
+        **refusals,
         200: {
             "description": "The scorecard; or, when `Accept` asks for NDJSON, one event per line as verdicts land.",
-            "content": {NDJSON: {"schema": {"type": "string"}}},
+            "content": {NDJSON: {"schema": {"type": "string", "description": "Lines, each an `Event`."}}},
         },
     },
 )
 async def score(
-    body: ScoreRequest, request: Request, judging: JudgingDep, shelf: ShelfDep, panel: PanelDep, settings: SettingsDep
+    body: ScoreRequest,
+    request: Request,
+    judging: JudgingDep,
+    shelf: ShelfDep,
+    panel: PanelDep,
+    settings: SettingsDep,
+    purse: PurseDep,
 ) -> Response:
     """Score the steps of one trace. The client's going away stops its judge calls."""
-    case = await anyio.to_thread.run_sync(_case, body, shelf, panel, settings)
+    case = await anyio.to_thread.run_sync(case_of, body, shelf, panel, settings, purse)
     if NDJSON in request.headers.get("accept", ""):
         return _Stream(case, judging)
-    return _WhileThere(case, judging)
+    return WhileThere(case, judging)
 
 
-@router.post("/estimate", responses=_refusals)
+@router.post("/estimate", responses=refusals)
 async def estimate(
     body: ScoreRequest, judging: JudgingDep, shelf: ShelfDep, panel: PanelDep, settings: SettingsDep
 ) -> Estimate:
     """What scoring would take: steps, calls, model requests, tokens, money. Spends nothing."""
-    case = await anyio.to_thread.run_sync(_case, body, shelf, panel, settings)
+    case = await anyio.to_thread.run_sync(case_of, body, shelf, panel, settings)
     return await judging.estimate(case)
 
 
-def _case(body: ScoreRequest, shelf: Shelf, panel: Panel, settings: Settings) -> Case:
+def case_of(
+    body: ScoreRequest, shelf: Shelf, panel: Panel, settings: Settings, purse: Budget | None = None
+) -> Case:
     judge = panel.find(body.judge)
     rubric = _rubric(body.rubric, shelf)
-    trace = _trace(body, settings)
+    trace = one_trace(body.trace, body.format, settings)
     try:
         indices = selected(body.steps, len(trace.steps))
     except BadRange as error:
         raise BadSteps(str(error)) from error
     limits = [limit for limit in (body.max_cost_usd, settings.max_cost_usd) if limit is not None]
-    return Case(trace, rubric, judge, indices, body.group, min(limits, default=None), body.fresh)
-
-
-def _trace(body: ScoreRequest, settings: Settings) -> Trace:
-    try:
-        traces = [trace for trace, _ in zip(read_document(body.trace, format=body.format), range(2), strict=False)]
-    except UnreadableTrace as error:
-        raise UnreadableDocument(str(error)) from error
-    if len(traces) != 1:
-        found = "more than one trace" if traces else "no trace"
-        raise UnreadableDocument(f"the document holds {found}; send one trace per request")
-    if len(traces[0].steps) > settings.max_steps:
-        raise TraceTooLong(f"the trace has {len(traces[0].steps)} steps; this service takes up to {settings.max_steps}")
-    return traces[0]
+    return Case(
+        trace,
+        rubric,
+        judge,
+        indices,
+        body.group,
+        min(limits, default=None),
+        body.fresh,
+        body.sample,
+        made=body.made,
+        purse=purse,
+    )
 
 
 def _rubric(wanted: str | Rubric, shelf: Shelf) -> Rubric:
     return shelf.find(wanted) if isinstance(wanted, str) else shelf.admit(wanted)
 
 
-class _WhileThere(Response):
+class WhileThere(Response):
     """An answer that is worked out only while the client is there to take it."""
 
-    def __init__(self, case: Case, judging: Judging) -> None:
+    def __init__(
+        self, case: Case, judging: Judging, written: Callable[[Scorecard], str] = Scorecard.model_dump_json
+    ) -> None:
         self._case = case
         self._judging = judging
+        self._written = written
         self.background = None
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         landed = await _while_there(receive, partial(self._judging.judge, self._case))
         if landed is not None:
-            body = await anyio.to_thread.run_sync(_written, self._case, landed, self._judging)
+            body = await anyio.to_thread.run_sync(lambda: self._written(_card(self._case, landed, self._judging)))
             await Response(body, media_type="application/json")(scope, receive, send)
 
 
@@ -148,10 +157,6 @@ class _Stream(Response):
 
 def _card(case: Case, landed: Mapping[int, Landed], judging: Judging) -> Scorecard:
     return scorecard(case.trace, case.rubric, landed, judging.bench(case), case.grouping)
-
-
-def _written(case: Case, landed: Mapping[int, Landed], judging: Judging) -> str:
-    return _card(case, landed, judging).model_dump_json()
 
 
 async def _while_there(receive: Receive, judge: Callable[[], Awaitable[_Landings]]) -> _Landings | None:

@@ -16,7 +16,7 @@ _BODY = {"required": True, "content": {"application/octet-stream": {"schema": {"
 
 
 @router.post("/traces", responses=problems(UnreadableDocument), openapi_extra={"requestBody": _BODY})
-async def traces(request: Request, format: str | None = None) -> ReadTraces:
+async def read_traces(request: Request, format: str | None = None) -> ReadTraces:
     """Read the body, a file as the harness wrote it (JSON, JSON Lines, gzip or zip), into canonical traces."""
     return await anyio.to_thread.run_sync(_read, await request.body(), format)
 

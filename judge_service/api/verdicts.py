@@ -16,7 +16,7 @@ router = APIRouter(prefix="/v1/verdicts", tags=["verdicts"], dependencies=[Depen
 
 
 @router.get("", responses=problems(LedgerUnavailable))
-async def verdicts(
+async def list_verdicts(
     ledger: LedgerDep,
     cursor: Annotated[int | None, Query(ge=1, le=2**62, description="`next_cursor` of the page before.")] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
@@ -31,7 +31,7 @@ async def verdicts(
 
 
 @router.get("/{verdict_id}", responses=problems(UnknownVerdict, LedgerUnavailable))
-async def verdict(verdict_id: str, ledger: LedgerDep) -> Audit:
+async def get_verdict(verdict_id: str, ledger: LedgerDep) -> Audit:
     """Everything about one verdict, with its prompt rendered again and compared by digest."""
     record = await ledger.record(verdict_id)
     if record is None:
@@ -43,9 +43,15 @@ def _summary(record: VerdictRecord) -> VerdictSummary:
     verdict = record.verdict
     return VerdictSummary(
         verdict_id=verdict.verdict_id,
+        key=verdict.key,
         created_at=record.created_at,
         rubric=record.rubric,
         judge=verdict.judge,
+        judge_digest=record.judge_digest,
+        model=verdict.spent.model,
+        partial=record.asked is not None,
+        state_digest=record.state_digest,
+        step_digest=record.step_digest,
         step=verdict.step,
         answers={name: tuple(answer.answer for answer in verdict.of(name)) for name in verdict.criteria},
         undetermined=verdict.undetermined,

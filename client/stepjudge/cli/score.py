@@ -44,6 +44,12 @@ MAX_COST_USD = 1.0
 @click.option("--fresh", is_flag=True, help="Ask again even where a verdict is remembered.")
 @click.option("--dry-run", is_flag=True, help="Count steps, calls, tokens and money; spend nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Score in bulk: append a line of JSON for each trace to this file; what stands there is not scored again.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), default=8, show_default=True, help="Traces at once, with --output.")
 @asks_service
 def score(
     traces: tuple[Path, ...],
@@ -60,6 +66,8 @@ def score(
     fresh: bool,
     dry_run: bool,
     as_json: bool,
+    output: Path | None,
+    jobs: int,
     client: Callable[..., JudgeClient],
     embedded: bool,
 ) -> None:
@@ -67,14 +75,21 @@ def score(
 
     Without --judge, the offline rules answer what can be known without a model.
     """
-    settings = _settings(embedded, api_base, api_key_env, temperature, seed)
-    options: ScoreOptions = {"rubric": _rubric(rubric), "steps": steps, "group": group, "fresh": fresh}
+    settings = judge_settings(embedded, api_base, api_key_env, temperature, seed)
+    options: ScoreOptions = {"rubric": rubric_of(rubric), "steps": steps, "group": group, "fresh": fresh}
     if judge is not None:
         options["judge"] = judge
     if dry_run:
         with client(**settings) as service:
-            estimates = [service.estimate(trace, **options) for trace in _read(traces, trace_format)]
+            estimates = [service.estimate(trace, **options) for trace in traces_of(traces, trace_format)]
         _print_estimates(estimates, as_json)
+        return
+    if output is not None:
+        from stepjudge.cli.bulk import score_in_bulk
+
+        asked = client(**settings).asynchronous
+        files = [file for path in traces for file in _files(path)]
+        score_in_bulk(asked, files, output, options, trace_format=trace_format, jobs=jobs, max_cost_usd=max_cost)
         return
     cards: list[Scorecard] = []
     try:
@@ -91,7 +106,7 @@ def score(
         _print_json(documents[0] if len(documents) == 1 else {"scorecards": documents})
 
 
-def _settings(
+def judge_settings(
     embedded: bool, api_base: str | None, api_key_env: str | None, temperature: float | None, seed: int | None
 ) -> dict[str, Any]:
     """Settings of the embedded service. A remote one has its own, which no caller can change."""
@@ -109,13 +124,14 @@ def _settings(
     return settings if not embedded else {"max_cost_usd": None, **settings}
 
 
-def _rubric(reference: str) -> str | Rubric:
+def rubric_of(reference: str) -> str | Rubric:
     """A file when it looks like one: a name has neither a dot before its version nor a slash."""
     path = Path(reference)
     return read_rubric_file(path) if path.suffix in (".yaml", ".yml") or path.is_file() else reference
 
 
-def _read(paths: tuple[Path, ...], trace_format: str | None) -> Iterator[Trace]:
+def traces_of(paths: tuple[Path, ...], trace_format: str | None) -> Iterator[Trace]:
+    """The traces of these files and folders, one after the other."""
     for path in paths:
         for file in _files(path):
             yield from read_file(file, format=trace_format)
@@ -142,7 +158,7 @@ def _scored(
 
     spent = 0.0
     with Progress(quiet=as_json) as progress:
-        for trace in _read(paths, trace_format):
+        for trace in traces_of(paths, trace_format):
             left = max(0.0, max_cost - spent)
             progress.start(trace)
             limited: ScoreOptions = {**options, "max_cost_usd": left}
@@ -158,7 +174,6 @@ def _print_card(card: Scorecard) -> None:
 
 
 def _print_estimates(estimates: list[Estimate], as_json: bool) -> None:
-    costs = [estimate.cost_usd for estimate in estimates]
     total: dict[str, Any] = {
         "traces": len(estimates),
         **{
@@ -169,11 +184,14 @@ def _print_estimates(estimates: list[Estimate], as_json: bool) -> None:
                 "cached_steps",
                 "settled_steps",
                 "requests",
+                "most_requests",
                 "prompt_tokens",
                 "completion_tokens",
             )
         },
-        "cost_usd": None if None in costs else sum(cost for cost in costs if cost is not None),
+        "cost_usd": _sum([estimate.cost_usd for estimate in estimates]),
+        "most_cost_usd": _sum([estimate.most_cost_usd for estimate in estimates]),
+        "notes": [*dict.fromkeys(estimate.note for estimate in estimates if estimate.note)],
     }
     if as_json:
         _print_json(total)
@@ -181,6 +199,10 @@ def _print_estimates(estimates: list[Estimate], as_json: bool) -> None:
     from stepjudge.cli.table import print_estimate
 
     print_estimate(total)
+
+
+def _sum(costs: list[float | None]) -> float | None:
+    return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 
 def _print_json(document: object) -> None:

@@ -37,7 +37,11 @@ def print_card(card: Scorecard, console: Console | None = None) -> None:
 
 def print_estimate(total: dict[str, Any]) -> None:
     """Print what scoring would take."""
-    cost = "unknown (no price for this model)" if total["cost_usd"] is None else f"at most ${total['cost_usd']:.4f}"
+    cost, most = total["cost_usd"], total["most_cost_usd"]
+    requests = f"{total['requests']}"
+    if total["most_requests"] > total["requests"]:
+        requests += f" to be expected, {total['most_requests']} if all is escalated"
+    told = f"at most ${most or 0.0:.4f}" if cost == most else f"about ${cost:.4f}, at most ${most:.4f}"
     table = Table(show_header=False, box=None)
     rows = {
         "traces": total["traces"],
@@ -45,14 +49,16 @@ def print_estimate(total: dict[str, Any]) -> None:
         "calls": total["calls"],
         "remembered steps": total["cached_steps"],
         "settled by facts": total["settled_steps"],
-        "model requests": total["requests"],
+        "model requests": requests,
         "prompt tokens": f"about {total['prompt_tokens']}",
         "reply tokens": f"about {total['completion_tokens']}",
-        "cost": cost,
+        "cost": "unknown (no price for this model)" if cost is None else told,
     }
     for name, value in rows.items():
         table.add_row(name, str(value))
     Console().print(table)
+    for note in total["notes"]:
+        Console().print(Text(note, style="yellow"))
 
 
 def _header(card: Scorecard) -> Text:
@@ -154,6 +160,8 @@ def _summary(card: Scorecard) -> list[str]:
         lines.append(
             "[bold yellow]provisional[/]: this judge has not been validated against human labels for this rubric"
         )
+    if card.validation is not None and card.validation.labels:
+        lines.append(f"[dim]{escape(_safe(card.validation.words, 300))}[/]")
     if card.judge_note:
         lines.append(f"[dim]{escape(card.judge_note)}[/]")
     lines += [f"[dim]note: {escape(_safe(note, 200))}[/]" for note in card.notes]

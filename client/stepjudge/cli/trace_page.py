@@ -30,6 +30,20 @@ def print_trace(trace: Trace, *, lines: int) -> None:
         console.print(Text(f"note: {visible(note)}", style="yellow"))
 
 
+def print_state(console: Console, trace: Trace, index: int, *, lines: int, earlier: int) -> None:
+    """Print a step with what stands before it, and nothing after it. Earlier steps are shown shorter."""
+    if trace.system:
+        console.print(_block("system", trace.system, earlier))
+    if trace.task:
+        console.print(_block("task", trace.task, lines))
+    if trace.tools:
+        console.print(_block("tools", ", ".join(tool.name for tool in trace.tools), earlier))
+    for step in trace.steps[: index - 1]:
+        _print_step(console, step, earlier)
+    console.rule("the step in question", style="bold")
+    _print_step(console, trace.steps[index - 1], lines)
+
+
 def _heading(trace: Trace) -> Text:
     calls = sum(len(step.calls) for step in trace.steps)
     counts = f"{len(trace.steps)} steps, {calls} calls, {len(trace.tools)} tools"
