@@ -4,20 +4,27 @@ import hashlib
 import hmac
 import ipaddress
 import re
-from collections.abc import Callable, Coroutine, Mapping
-from typing import Any
+from collections.abc import AsyncGenerator, Callable, Mapping
+from datetime import UTC, datetime
+from typing import Annotated
 
-from fastapi import Request
+from fastapi import Request, Security
+from fastapi.security import HTTPBearer
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from judge_service.errors import Forbidden, Unauthorized
+from judge_service.limits import Limits
 from judge_service.settings import ApiKey, Scope
+from judge_service.visit import VISIT
 
 EMBEDDED_HOST = "stepjudge.embedded"
 """What the in-process client calls the service; no network can carry a request to it."""
+
+
+_KEY = HTTPBearer(scheme_name="key", auto_error=False, description="A key of this service, made with `stepjudge key`.")
 
 
 class UnsafeAddress(Exception):
@@ -36,10 +43,12 @@ def check_address(host: str, keys: Mapping[str, ApiKey]) -> None:
 def holder(presented: str | None, keys: Mapping[str, ApiKey]) -> tuple[str, ApiKey] | None:
     """Whose key this is. Every stored hash is compared, each in constant time."""
     digest = hashlib.sha256((presented or "").encode()).hexdigest()
+    now = datetime.now(UTC)
     found = None
     for name, key in keys.items():
-        if hmac.compare_digest(digest, key.sha256):
-            found = name, key
+        for sha256, not_after in ((key.sha256, key.not_after), (key.old_sha256 or "", key.old_not_after)):
+            if hmac.compare_digest(digest, sha256) and (not_after is None or now < not_after):
+                found = name, key
     return found
 
 
@@ -69,12 +78,15 @@ def _meant_for_us(scope: AsgiScope) -> bool:
     return _loopback(name.strip("[]")) or name == EMBEDDED_HOST
 
 
-def needs(scope: Scope) -> Callable[[Request], Coroutine[Any, Any, None]]:
-    """A dependency that refuses callers whose key lacks the scope."""
+def needs(scope: Scope) -> Callable[..., AsyncGenerator[None]]:
+    """A dependency that refuses callers whose key lacks the scope, or has reached its limits; until the answer is out."""
 
-    async def check(request: Request) -> None:
+    async def check(
+        request: Request, _documented: Annotated[object, Security(_KEY, scopes=[scope])]
+    ) -> AsyncGenerator[None]:
         keys = request.app.state.settings.api_keys
         if not keys:
+            yield
             return
         kind, _, presented = request.headers.get("authorization", "").partition(" ")
         found = holder(presented.strip(), keys) if kind.lower() == "bearer" else None
@@ -83,6 +95,12 @@ def needs(scope: Scope) -> Callable[[Request], Coroutine[Any, Any, None]]:
         name, key = found
         if scope not in key.scopes and "admin" not in key.scopes:
             raise Forbidden(f"the key {name!r} lacks the scope {scope!r}")
+        if visit := VISIT.get():
+            visit.holder = name
+        limits: Limits = request.state.limits
+        async with limits.admitted(name, key) as purse:
+            request.state.purse = purse
+            yield
 
     return check
 

@@ -39,6 +39,11 @@ def gauges(state: State, drain: Drain) -> Callable[[], Iterable[Gauge]]:
             yield "limiter_in_flight", "Requests to a model under way.", name, limiter.pace.in_flight
             yield "limiter_places", "Requests to a model that may be under way at once.", name, limiter.pace.limit
             yield "limiter_waiting", "Requests to a model that wait for their turn.", name, limiter.waiting
-            yield "circuit_open", "1 while a model is not asked because it is down.", name, limiter.circuit.state != "closed"
+            yield (
+                "circuit_open",
+                "1 while a model is not asked because it is down.",
+                name,
+                limiter.circuit.state != "closed",
+            )
 
     return read

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 
 from judge_service.api.document import reference
 from judge_service.errors import JudgeError, TooManyRequests
+from judge_service.protection import PROTECTION
 from stepjudge.errors import Problem
 from stepjudge.value import JsonObject
 
@@ -21,6 +22,7 @@ MEDIA_TYPE = "application/problem+json"
 def problems(*errors: type[JudgeError]) -> dict[int | str, dict[str, Any]]:
     """The `responses` of a route that may refuse in these ways. Any route may find the request not valid (422)."""
     titles = {
+        400: ["The body cannot be read"],
         401: ["Unauthorized"],
         403: ["Forbidden"],
         413: ["Content too large"],
@@ -78,7 +80,8 @@ async def _http(_request: Request, error: Exception) -> Response:
 async def _bug(_request: Request, _error: Exception) -> Response:
     """Ours, so the traceback goes to the log and not to the caller."""
     return answer(
-        Problem(title="Internal error", status=500, detail="this is a fault of the service; its log says more")
+        Problem(title="Internal error", status=500, detail="this is a fault of the service; its log says more"),
+        PROTECTION,  # outside of all middleware
     )
 
 

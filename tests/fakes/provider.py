@@ -24,6 +24,7 @@ from zlib import crc32
 
 import orjson
 
+from fakes.batches import Desk, Fate
 from fakes.books import NO_ANSWER, Books, Exchange
 from fakes.completion import NO_USAGE, Usage, events, kept_to_limit, used, whole
 from fakes.faults import NO_SUCH_MODEL, RATE_LIMITED, UNAUTHORIZED, Ending, Fault, Policy, error_body
@@ -64,12 +65,16 @@ class Provider:
         api_key: str | None = None,
         cache_minimum: int = 1024,
         record: bool = True,
+        port: int = 0,
+        fates: Sequence[Fate] = (),
     ) -> None:
         """
         latency: seconds until an answer or a lost one; errors come at once, as they do.
         max_in_flight: above it 429. requests_per_minute: a full bucket at the start, then 429 with x-ratelimit headers.
         models, api_key: when given, others are 404 and 401.
         cache_minimum: the shortest prefix that counts as cached, in tokens.
+        port: a free one when 0; the port of one that has ended, to come back in its place.
+        fates: how its batches end, in order; those after the last are completed.
         record: whether `exchanges` keeps the requests; switch it off for long runs.
         """
         self._script = script
@@ -86,7 +91,8 @@ class Provider:
         self._connections: set[Connection] = set()
         self._attempts: Counter[tuple[int, int]] = Counter()
         self._script_error: Exception | None = None
-        self._port = 0
+        self._port = port
+        self.desk = Desk(self._in_batch, fates)
 
     @property
     def base_url(self) -> str:
@@ -153,7 +159,7 @@ class Provider:
     async def _serve(self) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         server = await self._loop.create_server(
-            lambda: Connection(self._receive, self._connections), "127.0.0.1", 0, backlog=4096
+            lambda: Connection(self._receive, self._connections), "127.0.0.1", self._port, backlog=4096
         )
         self._port = server.sockets[0].getsockname()[1]
         self._ready.set()
@@ -171,6 +177,11 @@ class Provider:
                 listed = [{"id": name, "object": "model", "owned_by": "fake"} for name in self._models or ("fake",)]
                 connection.send(answer(200, orjson.dumps({"object": "list", "data": listed}), {}))
             case method, path:
+                found = self.desk.handle(method, path, body)
+                if found is not None:
+                    status, answered = found
+                    connection.send(answer(status, answered, {})) if status else connection.cut(b"")
+                    return
                 unknown = error_body(f"Unknown request URL: {method} {path}.", kind="invalid_request_error")
                 connection.send(answer(404, unknown, {}))
 
@@ -184,6 +195,14 @@ class Provider:
             outcome = _Outcome(500, answer(500, error_body(f"The script raised {error!r}.", kind="server_error"), {}))
         connection.left = partial(self._client_left, request, outcome)
         connection.after(outcome.wait, partial(self._give, connection, request, outcome))
+
+    def _in_batch(self, body: bytes) -> tuple[int, bytes]:
+        """A line of a batch is counted like a request of its own, which no limit of requests holds up."""
+        request, problem = self._read(Head("POST", "/v1/chat/completions", {}), body)
+        self._books.open(request)
+        outcome = problem or self._outcome(request)
+        self._close(request, outcome, outcome.status)
+        return outcome.status, outcome.response.partition(b"\r\n\r\n")[2]
 
     def _read(self, head: Head, body: bytes) -> tuple[Request, _Outcome | None]:
         parsed: Document = {}
