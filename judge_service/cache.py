@@ -31,7 +31,14 @@ class Store(Protocol):
         """The texts that are there. What is no text of ours is not there."""
         ...
 
-    def put(self, key: str, text: str) -> None: ...
+    @property
+    def quick(self) -> bool:
+        """Whether a look at one key, and a lease, take so little time that no thread is worth it."""
+        ...
+
+    def put(self, texts: Mapping[str, str]) -> None:
+        """Keep all of them, or none."""
+        ...
 
     def forget(self, keys: Sequence[str]) -> None: ...
 
@@ -64,6 +71,9 @@ class Cache:
         self._holder = secrets.token_hex(8)
         self._held: set[str] = set()
         self._keeping = anyio.CancelScope()
+        self._unwritten: dict[str, str] = {}
+        self._written = anyio.Event()
+        self._writing = False
         self._store: Store | None = None
         self._again_at = 0.0
         self._closed = False
@@ -74,16 +84,31 @@ class Cache:
 
     async def get(self, key: str) -> Verdict | None:
         """The verdict, or null."""
-        return (await self.get_all([key])).get(key)
+        return (await self._soon(lambda store: self._got(store, [key]), {})).get(key)
 
     async def get_all(self, keys: Sequence[str]) -> dict[str, Verdict]:
         """The verdicts that are remembered, by key. In a thread: hundreds take long enough to keep others waiting."""
-        return await anyio.to_thread.run_sync(self._get_all, keys) if keys else {}
+        return await self._in_thread(lambda store: self._got(store, keys), {}) if keys else {}
 
     async def put(self, verdict: Verdict) -> None:
-        """Remember a verdict."""
-        name, text = self._name(verdict.key), _FORMAT + verdict.model_dump_json()
-        await self._in_thread(lambda store: store.put(name, text), None)
+        """Remember a verdict. Those that come while others are being written share the next write."""
+        self._unwritten[self._name(verdict.key)] = _FORMAT + verdict.model_dump_json()
+        written = self._written
+        if self._writing:
+            await written.wait()
+            return
+        self._writing = True
+        try:
+            while texts := self._unwritten:
+                written, self._written, self._unwritten = self._written, anyio.Event(), {}
+                with anyio.CancelScope(shield=True):  # others wait for it
+                    await self._put(texts)
+                written.set()
+        finally:
+            self._writing = False
+
+    async def _put(self, texts: Mapping[str, str]) -> None:
+        await self._in_thread(lambda store: store.put(texts), None)
 
     async def forget(self, keys: Iterable[str]) -> None:
         """Remember these verdicts no more."""
@@ -93,7 +118,7 @@ class Cache:
     async def claim(self, key: str) -> bool:
         """Whether this process may judge: no other one that shares the store does. Without the store, each one may."""
         name = self._name(key)
-        claimed = await self._in_thread(lambda store: store.claim(name, self._holder, self.lease_s), otherwise=True)
+        claimed = await self._soon(lambda store: store.claim(name, self._holder, self.lease_s), otherwise=True)
         if claimed:
             self._held.add(name)
         return claimed
@@ -101,7 +126,7 @@ class Cache:
     async def release(self, key: str) -> None:
         name = self._name(key)
         self._held.discard(name)
-        await self._in_thread(lambda store: store.release(name, self._holder), None)
+        await self._soon(lambda store: store.release(name, self._holder), None)
 
     async def running(self) -> None:
         """Keep the leases that are held, until `stop`."""
@@ -123,14 +148,20 @@ class Cache:
     def _renew(self, names: Sequence[str]) -> None:
         self._use(lambda store: store.renew(names, self._holder, self.lease_s), None)
 
-    def _get_all(self, keys: Sequence[str]) -> dict[str, Verdict]:
+    def _got(self, store: Store, keys: Sequence[str]) -> dict[str, Verdict]:
         names = {self._name(key): key for key in keys}
-        texts = self._use(lambda store: store.get(list(names)), {})
+        texts = store.get(list(names))
         read = {names[name]: _read(text) for name, text in texts.items() if name in names}
         return {key: verdict for key, verdict in read.items() if verdict is not None and verdict.key == key}
 
     def _name(self, key: str) -> str:
         return self._namespace + key
+
+    async def _soon(self, work: Callable[[Store], T], otherwise: T) -> T:
+        """At once where the store is open, well and quick."""
+        if self._store is not None and self._store.quick and not self._again_at:
+            return self._use(work, otherwise)
+        return await self._in_thread(work, otherwise)
 
     async def _in_thread(self, work: Callable[[Store], T], otherwise: T) -> T:
         return await anyio.to_thread.run_sync(lambda: self._use(work, otherwise))

@@ -1,19 +1,20 @@
 """A client asks a judge service: over HTTP, or an embedded one in this process. Same contract, same errors."""
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack
 from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypedDict, TypeVar, Unpack
 
-import anyio
 import httpx2
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from pydantic import TypeAdapter, ValidationError
 
+from stepjudge.connection import EMBEDDED, embedded, over_http, problem, unreachable
 from stepjudge.contract import (
     Audit,
+    Batches,
     Broken,
     Estimate,
     Event,
@@ -25,9 +26,8 @@ from stepjudge.contract import (
     ScoreRequest,
     VerdictPage,
 )
-from stepjudge.errors import JudgeRefused, JudgeUnreachable, Problem
+from stepjudge.errors import JudgeRefused, JudgeUnreachable
 from stepjudge.grouping import Grouping
-from stepjudge.inprocess import Asgi, InProcessTransport
 from stepjudge.label import Label
 from stepjudge.label_contract import (
     Agreements,
@@ -43,6 +43,7 @@ from stepjudge.label_contract import (
 from stepjudge.label_sampling import Queued
 from stepjudge.rubric import Rubric
 from stepjudge.trace import Trace
+from stepjudge.tuning.stale import StaleReport, StaleRequest
 from stepjudge.value import Value
 
 T = TypeVar("T")
@@ -63,6 +64,7 @@ class ScoreOptions(TypedDict, total=False):
     fresh: bool
     sample: int
     made: bool
+    batch: bool
 
 
 class LabelFilter(TypedDict, total=False):
@@ -88,7 +90,6 @@ class QueueOptions(TypedDict, total=False):
 OnStep = Callable[[Scored], None]
 
 _EVENT: TypeAdapter[Event] = TypeAdapter(Event)
-_EMBEDDED = "http://stepjudge.embedded"
 
 
 class AsyncJudgeClient:
@@ -100,7 +101,7 @@ class AsyncJudgeClient:
 
     def __init__(self, url: str, *, api_key: str | None = None, timeout_s: float = 3_600.0) -> None:
         self._open: Callable[[], AbstractAsyncContextManager[httpx2.AsyncClient]] = partial(
-            _over_http, url, api_key, timeout_s
+            over_http, url, api_key, timeout_s
         )
         self._stack = AsyncExitStack()
 
@@ -111,8 +112,8 @@ class AsyncJudgeClient:
         Keywords are settings of the service, such as `data_dir`, `judge`, `api_base`; the environment's
         `STEPJUDGE_…` variables hold for the rest.
         """
-        client = cls(_EMBEDDED)
-        client._open = partial(_embedded, settings)
+        client = cls(EMBEDDED)
+        client._open = partial(embedded, settings)
         return client
 
     async def __aenter__(self) -> Self:
@@ -144,6 +145,18 @@ class AsyncJudgeClient:
     async def estimate(self, trace: Document, **options: Unpack[ScoreOptions]) -> Estimate:
         """What scoring would take. Spends nothing."""
         return await self._post("/v1/estimate", _request(trace, options), Estimate)
+
+    async def batches(self) -> Batches:
+        """Questions that wait in batches, and those batches."""
+        return Batches.model_validate_json(await self._get("/v1/batches"))
+
+    async def send_batches(self) -> Batches:
+        """Send what was scored with `batch`: each question once, whatever was interrupted before."""
+        return await self._post("/v1/batches", None, Batches)
+
+    async def collect_batches(self) -> Batches:
+        """Take in the replies of batches that have ended; scoring with `batch` again reads and records them."""
+        return await self._post("/v1/batches/collect", None, Batches)
 
     async def audit(self, verdict_id: str) -> Audit:
         """Everything about one verdict, with its prompt rendered again."""
@@ -196,8 +209,15 @@ class AsyncJudgeClient:
         """Judged steps of the ledger to label, in this order."""
         return Queue.model_validate_json(await self._get("/v1/queue", _texts(options)))
 
-    async def _post(self, path: str, body: ScoreRequest | KeepRequest | NewLabels, answer: type[V]) -> V:
-        response = await self._sent(self._http.build_request("POST", path, **_json(body)))
+    async def stale(self, rubric: str | Rubric | None = None, *, judge: str | None = None) -> StaleReport:
+        """Stored verdicts that would be given anew under this rubric or by this judge, and for how much. Spends nothing."""
+        return await self._post("/v1/stale", StaleRequest(rubric=rubric, judge=judge), StaleReport)
+
+    async def _post(
+        self, path: str, body: ScoreRequest | KeepRequest | NewLabels | StaleRequest | None, answer: type[V]
+    ) -> V:
+        sent = {} if body is None else _json(body)
+        response = await self._sent(self._http.build_request("POST", path, **sent))
         try:
             return answer.model_validate_json(response.content)
         except ValidationError as error:
@@ -210,9 +230,9 @@ class AsyncJudgeClient:
         try:
             response = await self._http.send(request)
         except httpx2.TransportError as error:
-            raise _unreachable(error, self._http) from error
+            raise unreachable(error, self._http) from error
         if response.is_error:
-            raise JudgeRefused(_problem(response))
+            raise JudgeRefused(problem(response))
         return response
 
     async def _events(self, body: ScoreRequest) -> AsyncIterator[Event]:
@@ -221,11 +241,11 @@ class AsyncJudgeClient:
             async with self._http.stream("POST", "/v1/score", **_json(body, headers)) as response:
                 if response.is_error:
                     await response.aread()
-                    raise JudgeRefused(_problem(response))
+                    raise JudgeRefused(problem(response))
                 async for line in response.aiter_lines():
                     yield _EVENT.validate_json(line)
         except httpx2.TransportError as error:
-            raise _unreachable(error, self._http) from error
+            raise unreachable(error, self._http) from error
 
 
 class JudgeClient:
@@ -238,7 +258,7 @@ class JudgeClient:
     @classmethod
     def embedded(cls, **settings: Any) -> Self:
         """A service inside this process, without a socket. See AsyncJudgeClient.embedded."""
-        client = cls(_EMBEDDED)
+        client = cls(EMBEDDED)
         client._client = AsyncJudgeClient.embedded(**settings)
         return client
 
@@ -266,6 +286,18 @@ class JudgeClient:
     def estimate(self, trace: Document, **options: Unpack[ScoreOptions]) -> Estimate:
         """What scoring would take. Spends nothing."""
         return self._run(partial(self._client.estimate, trace, **options))
+
+    def batches(self) -> Batches:
+        """Questions that wait in batches, and those batches."""
+        return self._run(self._client.batches)
+
+    def send_batches(self) -> Batches:
+        """Send what was scored with `batch`: each question once, whatever was interrupted before."""
+        return self._run(self._client.send_batches)
+
+    def collect_batches(self) -> Batches:
+        """Take in the replies of batches that have ended; scoring with `batch` again reads and records them."""
+        return self._run(self._client.collect_batches)
 
     def audit(self, verdict_id: str) -> Audit:
         """Everything about one verdict, with its prompt rendered again."""
@@ -331,54 +363,12 @@ class JudgeClient:
         """Judged steps of the ledger to label, in this order."""
         return self._run(partial(self._client.queue, **options))
 
+    def stale(self, rubric: str | Rubric | None = None, *, judge: str | None = None) -> StaleReport:
+        """Stored verdicts that would be given anew under this rubric or by this judge, and for how much. Spends nothing."""
+        return self._run(partial(self._client.stale, rubric, judge=judge))
+
     def _run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         return self._portal.call(work)
-
-
-@asynccontextmanager
-async def _over_http(url: str, api_key: str | None, timeout_s: float) -> AsyncGenerator[httpx2.AsyncClient]:
-    headers = {"authorization": f"Bearer {api_key}"} if api_key else {}
-    timeout = httpx2.Timeout(timeout_s, connect=10.0)
-    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=64)
-    async with httpx2.AsyncClient(base_url=url, headers=headers, timeout=timeout, limits=limits) as http:
-        yield http
-
-
-@asynccontextmanager
-async def _embedded(settings: Mapping[str, Any]) -> AsyncGenerator[httpx2.AsyncClient]:
-    raised: BaseException | None = None
-    async with AsyncExitStack() as stack:
-        app, state = await _started(settings, stack)
-        group = await stack.enter_async_context(anyio.create_task_group())
-        transport = InProcessTransport(app, state, group)
-        async with httpx2.AsyncClient(base_url=_EMBEDDED, transport=transport, timeout=None) as http:
-            try:
-                yield http
-            except (Exception, SystemExit, KeyboardInterrupt) as error:
-                # the caller's own: a task group would wrap it, and the caller's `except` would miss it
-                raised = error
-        group.cancel_scope.cancel()
-    if raised is not None:
-        raise raised
-
-
-async def _started(settings: Mapping[str, Any], stack: AsyncExitStack) -> tuple[Asgi, dict[str, Any]]:
-    """The service, started, and its state. Raises JudgeUnreachable when it cannot start."""
-    try:
-        from judge_service.app import create_app
-        from judge_service.errors import JudgeError
-        from judge_service.settings import Settings
-    except ModuleNotFoundError as error:
-        raise JudgeUnreachable(
-            f"the embedded service needs more packages ({error.name}): pip install 'stepjudge[service]'"
-        ) from error
-    # in one's own process there is nobody to protect from: any model may be named, and no key is asked for
-    chosen: dict[str, Any] = {"any_model": True, "api_keys": {}, **settings}
-    try:
-        app = create_app(Settings(**chosen))
-        return app, dict(await stack.enter_async_context(app.router.lifespan_context(app)) or {})
-    except (JudgeError, ValueError, OSError) as error:
-        raise JudgeUnreachable(f"the embedded service cannot start: {error}") from error
 
 
 def _request(trace: Document, options: ScoreOptions) -> ScoreRequest:
@@ -392,21 +382,11 @@ def _texts(parameters: Mapping[str, object]) -> dict[str, str]:
     return {name: str(value) for name, value in parameters.items()}
 
 
-def _json(body: ScoreRequest | KeepRequest | NewLabels, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
+def _json(
+    body: ScoreRequest | KeepRequest | NewLabels | StaleRequest, headers: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """The request's body. The trace goes as it came: a lone surrogate in it travels escaped."""
     document = body.model_dump(mode="json", exclude={"trace"})
-    if not isinstance(body, NewLabels):
+    if isinstance(body, ScoreRequest | KeepRequest):
         document["trace"] = body.trace
     return {"content": json.dumps(document), "headers": {"content-type": "application/json", **(headers or {})}}
-
-
-def _problem(response: httpx2.Response) -> Problem:
-    """The problem in the answer; one is made up when a proxy, or the limit on bodies, answered without one."""
-    try:
-        return Problem.model_validate_json(response.content)
-    except ValidationError:
-        return Problem(title=response.reason_phrase or "Error", status=response.status_code, detail=response.text[:500])
-
-
-def _unreachable(error: httpx2.TransportError, http: httpx2.AsyncClient) -> JudgeUnreachable:
-    return JudgeUnreachable(f"no answer from {http.base_url}: {error or type(error).__name__}")

@@ -76,8 +76,15 @@ class FolderStore:
     def get(self, keys: Sequence[str]) -> Mapping[str, str]:
         return self._do(lambda cache: {key: text for key in keys if (text := _text(cache, key)) is not None})
 
-    def put(self, key: str, text: str) -> None:
-        self._do(lambda cache: cache.set(key, text, retry=False))
+    quick = True
+
+    def put(self, texts: Mapping[str, str]) -> None:
+        def keep(cache: diskcache.Cache) -> None:
+            with cache.transact(retry=False):
+                for key, text in texts.items():
+                    cache.set(key, text, retry=False)
+
+        self._do(keep)
 
     def forget(self, keys: Sequence[str]) -> None:
         def delete(cache: diskcache.Cache) -> None:

@@ -52,8 +52,10 @@ class RedisStore:
         texts = {key: _text(value) for key, value in zip(keys, values, strict=True)}
         return {key: text for key, text in texts.items() if text is not None}
 
-    def put(self, key: str, text: str) -> None:
-        self._do(lambda: self._redis.set(_value(key), text))
+    quick = False
+
+    def put(self, texts: Mapping[str, str]) -> None:
+        self._do(lambda: self._redis.mset({_value(key): text for key, text in texts.items()}))
 
     def forget(self, keys: Sequence[str]) -> None:
         if keys:
