@@ -86,6 +86,9 @@ class Cascade(Court):
 
     async def convene(self, question: Question, ask: Ask) -> Answered:
         heard = await hear(ask, self._first, question)
+        if any(each.landed.verdict.waiting for each in heard):
+            # nobody knows yet what there is to escalate
+            return answered([_silent(item, heard) for item in question.asked], heard, missing=heard)
         open_ = tuple(part for part in parts(question.asked) if self._is_open(part, heard))
         then = (await hear(ask, [self._then], question, open_))[0] if open_ else None
         answers = [self._answer(item, heard, then) for item in question.asked]
@@ -123,6 +126,12 @@ class Cascade(Court):
             return silent(item, [second, *first.values()])
         told = "; ".join(f"{name} says {answer.answer}" for name, answer in first.items())
         return undetermined(item, second.cause or "judge_unsure", f"{told}; {self._then.name}: {second.reason}")
+
+
+def _silent(item: Asked, heard: Sequence[Heard]) -> Answer:
+    waiting = [each for each in heard if each.landed.verdict.waiting]
+    names = " and ".join(each.seat.name for each in waiting)
+    return undetermined(item, "in_batch", f"the question waits in a batch for {names}")
 
 
 def _settled(first: dict[str, Answer]) -> Answer:

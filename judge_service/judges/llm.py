@@ -3,19 +3,16 @@
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from judge_service.budget import Budget
-from judge_service.confidence import confident
-from judge_service.consistency import abstained, contradictions
-from judge_service.grounding import complaints, grounded
+from judge_service.judges.acceptance import Exchange, accepted, received, without
 from judge_service.model import Completion, Model, ModelUnavailable
 from judge_service.prompt import Prompt, prompt
-from judge_service.question import Answered, Asked, Question, alone, undetermined
-from judge_service.reply import Reply, read, schema
-from judge_service.shown import Places, Shown
+from judge_service.question import Answered, Question
+from judge_service.reply import schema
+from judge_service.shown import Shown
 from stepjudge.value import JsonObject
-from stepjudge.verdict import Answer, Cause, Spent
+from stepjudge.verdict import Answer, Spent
 
 CHARACTERS_PER_TOKEN = 4
 """For estimates only: a usual figure for English and code."""
@@ -27,16 +24,6 @@ _TOKENS_PER_ANSWER = 120
 
 MOST_TOKENS_PER_ANSWER = 300
 """A step with many parallel calls needs a longer reply than the usual limit."""
-
-
-@dataclass(frozen=True)
-class _Exchange:
-    """One request and what came of it."""
-
-    completion: Completion
-    reply: Reply
-    objection: tuple[str, str] | None
-    """(kind of fault, what to tell the model); null when the reply is accepted."""
 
 
 class LlmJudge:
@@ -53,32 +40,32 @@ class LlmJudge:
         return {"kind": "llm", **self._specification}
 
     def estimate(self, question: Question, shown: Shown) -> tuple[int, int, float | None]:
-        groups = alone(question)
-        prompts = [prompt(part, shown) for part in groups]
-        tokens = sum(math.ceil(each.length / CHARACTERS_PER_TOKEN) for each in prompts)
-        completion = _TOKENS_PER_ANSWER * len(question.asked)
+        tokens = math.ceil(prompt(question, shown).length / CHARACTERS_PER_TOKEN)
+        completion = self._expected(question)
         return tokens, completion, self._model.price(tokens, completion)
 
-    async def answer(self, question: Question, shown: Shown, budget: Budget) -> Answered:
-        answered = [await self._ask(part, shown, budget) for part in alone(question)]
-        return answered[0] if len(answered) == 1 else _joined(question, answered)
+    def price(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        """USD that so many tokens would cost; null when the price is not known."""
+        return self._model.price(prompt_tokens, completion_tokens)
 
-    async def _ask(self, question: Question, shown: Shown, budget: Budget) -> Answered:
+    async def answer(self, question: Question, shown: Shown, budget: Budget) -> Answered:
         asking = prompt(question, shown)
         places = shown.places(question.index)
         log: list[JsonObject] = []
         said: list[tuple[str, str]] = []
         objected: set[str] = set()
-        last: _Exchange | None = None
+        last: Exchange | None = None
         failure: ModelUnavailable | None = None
         while last is None or last.objection:
             try:
                 completion = await self._complete(asking, said, question, budget)
             except ModelUnavailable as error:
+                if error.cause == "in_batch":
+                    return _waiting(question, error)
                 failure = error
                 log.append(_failed(error))
                 break
-            last = _judged(question, completion, places, objected)
+            last = received(question, completion, places, objected)
             log.append(_logged(last))
             if last.objection:
                 objected.add(last.objection[0])
@@ -109,8 +96,15 @@ class LlmJudge:
             completion = await self._model.complete(asking, said, form, limit)
             cost = completion.cost_usd
             return completion
+        except ModelUnavailable as error:
+            if error.cause == "in_batch":  # it will be paid for, though nobody can say yet how much
+                cost = self._model.price(math.ceil(asking.length / CHARACTERS_PER_TOKEN), self._expected(question))
+            raise
         finally:
             await budget.settle(estimate, cost)
+
+    def _expected(self, question: Question) -> int:
+        return _TOKENS_PER_ANSWER * len(question.asked)
 
     def _most(self, asking: Prompt, said: Sequence[tuple[str, str]], form: JsonObject, limit: int) -> float | None:
         """About the most that asking can cost, in USD; null when the price is not known."""
@@ -121,77 +115,19 @@ class LlmJudge:
         return self._model.price(tokens, limit)
 
 
-def _judged(question: Question, completion: Completion, places: Places, objected: set[str]) -> _Exchange:
-    """Read a completion and decide what, if anything, to object to: each kind of fault is objected to once."""
-    reply = read(
-        completion.text, question.asked, index=question.index, repair=completion.mode in ("json_object", "text")
-    )
-    reply = replace(reply, answers=confident(reply.answers, completion.tokens))
-    if completion.refusal or completion.finish_reason == "content_filter":
-        return _Exchange(completion, reply, None)
-    faults = {
-        "malformed": reply.faults and _cut_short(completion) + reply.faults,
-        "contradiction": tuple(contradictions(question.rubric, reply.answers).values()),
-        "ungrounded": complaints(reply.answers, places),
-    }
-    for kind, found in faults.items():
-        if found and kind not in objected:
-            return _Exchange(completion, reply, (kind, _objection(found)))
-    return _Exchange(completion, reply, None)
-
-
-def _cut_short(completion: Completion) -> tuple[str, ...]:
-    return ("the reply hit its length limit: be much shorter",) if completion.finish_reason == "length" else ()
-
-
-def _objection(faults: Sequence[str]) -> str:
-    lines = "\n".join(f"- {fault}" for fault in faults[:20])
-    return f"Your reply cannot be accepted:\n{lines}\nAnswer again, with the whole JSON object and nothing else."
-
-
 def _final(
-    question: Question, last: _Exchange | None, failure: ModelUnavailable | None, shown: Shown
+    question: Question, last: Exchange | None, failure: ModelUnavailable | None, shown: Shown
 ) -> tuple[Answer, ...]:
     """The last reply's answers, checked; where there is none, undetermined with the cause."""
     if last is None:
         assert failure is not None
-        return _without(question.asked, failure.cause, str(failure))
-    if last.completion.refusal:
-        return _without(question.asked, "refusal", last.completion.refusal)
-    if last.completion.finish_reason == "content_filter":
-        return _without(question.asked, "content_filter", "the provider withheld the reply")
-    answers = last.reply.answers
-    if last.completion.finish_reason == "length":
-        answers = _renamed(answers, "malformed_reply", "truncated_reply")
-    own = shown.own_pieces(question.index)
-    if any(piece.partial for piece in own):
-        answers = _renamed(answers, "judge_unsure", "evidence_unseen")
-    return grounded(abstained(question.rubric, answers), shown.places(question.index))
+        return without(question.asked, failure.cause, str(failure))
+    return accepted(question, last, shown)
 
 
-def _without(asked: Sequence[Asked], cause: Cause, reason: str) -> tuple[Answer, ...]:
-    return tuple(undetermined(item, cause, reason) for item in asked)
-
-
-def _renamed(answers: Sequence[Answer], cause: Cause, to: Cause) -> tuple[Answer, ...]:
-    return tuple(answer.model_copy(update={"cause": to}) if answer.cause == cause else answer for answer in answers)
-
-
-def _joined(question: Question, parts: Sequence[Answered]) -> Answered:
-    """Answers of separate calls, in the order asked; a contradiction between them cannot be re-asked, so it abstains."""
-    by_place = {(answer.criterion, answer.call): answer for part in parts for answer in part.answers}
-    answers = tuple(by_place[item.criterion.name, item.call] for item in question.asked)
-    exchanges = tuple(exchange for part in parts for exchange in part.exchanges)
-    return Answered(
-        answers=abstained(question.rubric, answers),
-        inherits_from=tuple(sorted({step for part in parts for step in part.inherits_from})),
-        prompt_digests=tuple(digest for part in parts for digest in part.prompt_digests),
-        cuts=parts[0].cuts,
-        earlier_cuts=parts[0].earlier_cuts,
-        unfinished=next((part.unfinished for part in parts if part.unfinished), None),
-        exchanges=exchanges,
-        spent=_spent(exchanges),
-    )
+def _waiting(question: Question, error: ModelUnavailable) -> Answered:
+    """Nothing is said before a batch has answered, and nothing is written down."""
+    return Answered(without(question.asked, error.cause, str(error)))
 
 
 def _failed(error: ModelUnavailable) -> JsonObject:
@@ -203,7 +139,7 @@ def _failed(error: ModelUnavailable) -> JsonObject:
     }
 
 
-def _logged(exchange: _Exchange) -> JsonObject:
+def _logged(exchange: Exchange) -> JsonObject:
     completion = exchange.completion
     return {
         "reply": completion.text,

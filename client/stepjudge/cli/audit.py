@@ -18,6 +18,10 @@ _LATE = {
         "Does a judge change its mind, or obey a trace? Ask it again, a little otherwise.",
     ),
     "faults": ("stepjudge.cli.faults", "Break steps in known ways, and see whether a judge finds them."),
+    "replay": (
+        "stepjudge.cli.replay",
+        "Read every stored reply again with the code of today, and list the answers that flip.",
+    ),
     "verify": (
         "stepjudge.cli.verify",
         "Compute every digest and seal of a ledger again, and render every prompt again.",

@@ -198,7 +198,7 @@ def asks_judge(command: Callable[..., R]) -> Callable[..., R]:
         embedded: bool,
         **arguments: Any,
     ) -> R:
-        _needs_statistics()
+        needs_statistics()
         settings = judge_settings(embedded, api_base, api_key_env, temperature, None)
 
         def inquiry(client: JudgeClient) -> Inquiry:
@@ -209,7 +209,7 @@ def asks_judge(command: Callable[..., R]) -> Callable[..., R]:
     return wrapped
 
 
-def _needs_statistics() -> None:
+def needs_statistics() -> None:
     """Say it before anything is paid, not after."""
     if missing := [name for name in ("numpy", "scipy") if find_spec(name) is None]:
         raise click.ClickException(f"intervals need {' and '.join(missing)}: pip install 'stepjudge[labels]'")

@@ -2,11 +2,8 @@
 
 import importlib
 import sys
-from importlib.metadata import version
 
 import click
-
-from stepjudge.errors import StepjudgeError
 
 _COMMANDS = {
     "score": ("stepjudge.cli.score", "Score the steps of traces."),
@@ -17,7 +14,7 @@ _COMMANDS = {
     "serve": ("stepjudge.cli.serve", "Run the judge service."),
     "config": ("stepjudge.cli.config", "Show the effective settings of the service."),
     "key": ("stepjudge.cli.key", "Make an API key for the service."),
-    "rubric": ("stepjudge.cli.rubric", "List, show, validate and compare rubrics."),
+    "rubric": ("stepjudge.cli.rubric", "List, show, validate, compare, test and improve rubrics."),
     "label": ("stepjudge.cli.label", "Answer a rubric's questions yourself, and see how far judges agree."),
     "calibrate": ("stepjudge.cli.calibrate", "Correct a rate by labels, or put a probability beside each verdict."),
     "ledger": ("stepjudge.cli.ledger", "Keep the permanent record: export, back up, remove what is old."),
@@ -45,7 +42,7 @@ class _Lazy(click.Group):
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(version("stepjudge"), prog_name="stepjudge")
+@click.version_option(package_name="stepjudge", prog_name="stepjudge")
 def stepjudge() -> None:
     """Scores every step of an agent trace with versioned rubrics."""
 
@@ -54,9 +51,13 @@ def main() -> None:
     """Run the command; an error that was to be expected is one line, not a traceback."""
     try:
         stepjudge()
-    except StepjudgeError as error:
-        click.echo(f"stepjudge: {error}", err=True)
-        sys.exit(2)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
+    except Exception as error:
+        from stepjudge.errors import StepjudgeError  # late: with pydantic it takes half of the time that --help does
+
+        if not isinstance(error, StepjudgeError):
+            raise
+        click.echo(f"stepjudge: {error}", err=True)
+        sys.exit(2)

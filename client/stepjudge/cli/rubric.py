@@ -1,5 +1,6 @@
 """`stepjudge rubric` lists, shows, checks and compares rubrics: the shipped ones, those of a folder, and single files."""
 
+import importlib
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -28,9 +29,45 @@ Line = tuple[str, str]
 """Text and the style it is shown in."""
 
 
-@click.group()
+_LATE = {
+    "test": (
+        "stepjudge.cli.rubric_test",
+        "Judge the labelled steps under a rubric: how far can its answers be trusted?",
+    ),
+    "compare": (
+        "stepjudge.cli.rubric_compare",
+        "Two rubrics on the same labelled steps, with every answer that flips.",
+    ),
+    "stale": (
+        "stepjudge.cli.rubric_stale",
+        "Which stored verdicts a new rubric or judge outdates, and what anew costs.",
+    ),
+    "optimize": (
+        "stepjudge.cli.rubric_optimize",
+        "Search better words for the criteria, and test them on unseen labels.",
+    ),
+}
+"""Imported when they run."""
+
+
+class _Late(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), *_LATE]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _LATE:
+            return super().get_command(ctx, cmd_name)
+        return getattr(importlib.import_module(_LATE[cmd_name][0]), cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        told = [(name, command.get_short_help_str(100)) for name, command in self.commands.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl([*told, *((name, about) for name, (_, about) in _LATE.items())])
+
+
+@click.group(cls=_Late)
 def rubric() -> None:
-    """List, show, validate and compare rubrics.
+    """List, show, validate, compare, test and improve rubrics.
 
     Where a rubric is asked for, give a reference (step, step@1.0.0) or a file (draft.yaml, or any path with a slash).
     """
