@@ -237,7 +237,7 @@ def _print_new(run: Run, kind: str, n: int, resamples: int, rng: np.random.Gener
         drawn = rng.choice(len(at), n, replace=False)
         for name, rows in made.items():
             one = found(again, drawn, use_judge=name == "PPI++")
-            interval, _ = over_tasks(one, again.judged, drawn, task, "share")
+            interval, _ = over_tasks(one, again.judged, drawn, task, np.ones(len(at)), "share")
             assert interval is not None
             error = clustered_error(one, again.judged, drawn, trace)
             wide = float(t.ppf(0.975, trace.max())) * error

@@ -16,6 +16,8 @@ from typing import IO, Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from peer_answers import script as peer_answers
+
 from fakes.faults import NOT_JSON, RATE_LIMITED, SERVER_ERROR, seeded
 from fakes.provider import Provider
 from scripted import always
@@ -46,9 +48,10 @@ class ProviderProcess:
 
 @contextmanager
 def provider_process(
-    *, latency: float = 0.2, max_in_flight: int | None = None, trouble: bool = False
+    *, latency: float = 0.2, max_in_flight: int | None = None, trouble: bool = False, script: str = "judge"
 ) -> Generator[ProviderProcess]:
-    command = [sys.executable, __file__, json.dumps([latency, max_in_flight, trouble])]
+    """`script`: `judge` answers stepjudge's questions; the name of a peer, what that peer understands."""
+    command = [sys.executable, __file__, json.dumps([latency, max_in_flight, trouble, script])]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -56,9 +59,10 @@ def provider_process(
         process.stdin.close()
 
 
-def _serve(latency: float, max_in_flight: int | None, trouble: bool) -> None:
+def _serve(latency: float, max_in_flight: int | None, trouble: bool, script: str) -> None:
     faults = seeded(TROUBLE, 7) if trouble else None
-    with Provider(always("yes"), latency=latency, max_in_flight=max_in_flight, faults=faults, record=False) as provider:
+    answers = always("yes") if script == "judge" else peer_answers(script)
+    with Provider(answers, latency=latency, max_in_flight=max_in_flight, faults=faults, record=False) as provider:
         print(provider.base_url, flush=True)
         for _ in sys.stdin:
             used = provider.usage

@@ -10,8 +10,10 @@ from pathlib import Path
 import anyio
 from fastapi import FastAPI
 
+from judge_service.access import Access
 from judge_service.api import (
     agreement,
+    batches,
     document,
     health,
     judges,
@@ -21,27 +23,38 @@ from judge_service.api import (
     problems,
     rubrics,
     score,
+    stale,
     traces,
     verdicts,
 )
-from judge_service.access import Access
 from judge_service.api.state import State
+from judge_service.batches.courier import Courier
+from judge_service.batches.pile import Pile
 from judge_service.cache import Cache
+from judge_service.diary import Diaries
 from judge_service.drain import Drain, Draining
+from judge_service.feed import Feed
 from judge_service.gate import LoopbackOnly
 from judge_service.judge import Judging
 from judge_service.judged import Judged
 from judge_service.label_store import LabelStore
 from judge_service.ledger import Ledger
 from judge_service.limits import Limits
+from judge_service.listing import Listing
 from judge_service.metrics import Metrics
 from judge_service.pages import site
 from judge_service.panel import Panel
+from judge_service.portrait import Portraits
+from judge_service.protection import Protection
+from judge_service.register import Register
+from judge_service.review import Reviews
 from judge_service.settings import Settings, unknown_variables
 from judge_service.shelf import Shelf
 from judge_service.spending import Spending
 from judge_service.stores import open_store
+from judge_service.tally import Tallies
 from judge_service.telemetry import OtlpTracing
+from judge_service.under_way import UnderWay
 from judge_service.validity import Validity
 from judge_service.version import VERSION
 from judge_service.watch import Watch
@@ -65,16 +78,31 @@ def create_app(settings: Settings) -> FastAPI:
         cache = Cache(partial(open_store, settings.cache, settings.data_dir / "cache"), namespace=ledger.name)
         labelled, judged = LabelStore(ledger.engine), Judged(ledger.engine)
         validity = Validity(labelled, judged, settings.trust)
+        register = Register(ledger.engine)
+        under_way = UnderWay(ledger.engine)
+        feed = Feed(ledger.engine, under_way)
         judging = Judging(
-            cache=cache, ledger=ledger, validity=validity, concurrency=settings.concurrency, version=VERSION, watch=watch
+            cache=cache,
+            ledger=ledger,
+            validity=validity,
+            concurrency=settings.concurrency,
+            version=VERSION,
+            watch=watch,
+            register=register,
+            under_way=under_way,
         )
         panel = Panel(settings, watch)
+        pile = Pile(settings.data_dir / "batches.sqlite3")
+        courier = Courier(pile, settings.data_dir / "batches.lock", settings.model, most=settings.batch_questions)
         limits = Limits(Spending(ledger.engine), watch.metrics)
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(ledger.running)
                 group.start_soon(cache.running)
+                group.start_soon(register.running)
                 group.start_soon(limits.running)
+                group.start_soon(under_way.running)
+                group.start_soon(feed.running)
                 state = State(
                     judging=judging,
                     ledger=ledger,
@@ -84,17 +112,31 @@ def create_app(settings: Settings) -> FastAPI:
                     judged=judged,
                     validity=validity,
                     limits=limits,
+                    listing=Listing(ledger.engine),
+                    reviews=Reviews(ledger, judged, labelled),
+                    tallies=Tallies(ledger.engine),
+                    feed=feed,
+                    portraits=Portraits(judged, labelled, validity, Diaries(ledger.engine)),
+                    batched=Panel(settings, watch, pile),
+                    pile=pile,
+                    courier=courier,
                 )
                 watch.metrics.gauges(metrics.gauges(state, drain))
                 try:
                     yield state
                 finally:
                     limits.stop()
+                    under_way.stop()
+                    feed.stop()
                     await panel.aclose()
+                    await courier.aclose()
                     cache.stop()
+                    register.close()
                     ledger.close()
         finally:
+            pile.close()
             cache.close()
+            register.dispose()
             ledger.dispose()
             await anyio.to_thread.run_sync(watch.tracing.close)
 
@@ -115,7 +157,8 @@ def create_app(settings: Settings) -> FastAPI:
         app.add_middleware(LoopbackOnly)
     app.add_middleware(Draining, drain=drain)
     app.add_middleware(Access, watch=watch)
-    for module in (score, nemo, traces, verdicts, labels, agreement, rubrics, judges, metrics, health):
+    app.add_middleware(Protection)
+    for module in (score, batches, nemo, stale, traces, verdicts, labels, agreement, rubrics, judges, metrics, health):
         app.include_router(module.router)
     site.install(app)
     document.install(app, keys_needed=bool(settings.api_keys))

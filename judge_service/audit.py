@@ -4,8 +4,8 @@ import anyio
 
 from judge_service.facts import settle
 from judge_service.ledger import Ledger
-from judge_service.prompt import PROMPT_VERSION, Prompt, prompt
-from judge_service.question import Question, alone, narrowed
+from judge_service.prompt import Prompt, prompt, version_under
+from judge_service.question import Question, narrowed
 from judge_service.shown import Shown, mark
 from judge_service.state import next_state, restored, states
 from stepjudge.contract import Audit
@@ -31,22 +31,25 @@ def _audit(record: VerdictRecord, trace: Trace, rubric: Rubric | None, after: st
         return Audit(record=record, prompts=(), cuts=(), prompt_matches=None, state_matches=state_matches)
     fence = mark(bytes.fromhex(fence_key), before[0])
     shown = Shown(trace, fence, reasoning=rubric.shows_reasoning)
-    again = prompts_again(record, trace, rubric, shown)
-    same = tuple(each.digest for each in again) == record.prompt_digests
+    again = prompt_again(record, trace, rubric, shown)
+    same = (again.digest,) == record.prompt_digests
     return Audit(
         record=record,
-        prompts=tuple(f"{each.system}\n{each.user}" for each in again),
+        prompts=(f"{again.system}\n{again.user}",),
         cuts=tuple(piece.cut for piece in shown.pieces(len(trace.steps)) if piece.cut),
-        prompt_matches=same and record.prompt_version == PROMPT_VERSION,
+        prompt_matches=same and record.prompt_version == version_under(rubric),
         state_matches=state_matches,
     )
 
 
-def prompts_again(record: VerdictRecord, trace: Trace, rubric: Rubric, shown: Shown) -> list[Prompt]:
-    """The prompts of a verdict. The trace may go on after its step."""
+def prompt_again(record: VerdictRecord, trace: Trace, rubric: Rubric, shown: Shown) -> Prompt:
+    """The prompt of a verdict. The trace may go on after its step."""
+    return prompt(question_again(record, trace, rubric), shown)
+
+
+def question_again(record: VerdictRecord, trace: Trace, rubric: Rubric) -> Question:
+    """The question that a verdict answers, with the facts that were found then."""
     found, index = record.verdict.facts, record.verdict.step
     _, asked = settle(rubric, trace.steps[index - 1], found)
     question = Question(rubric, trace, index, found, asked)
-    if record.asked is not None:
-        question = narrowed(question, record.asked)
-    return [prompt(part, shown) for part in alone(question)]
+    return question if record.asked is None else narrowed(question, record.asked)

@@ -27,7 +27,7 @@ class Chain:
     steps: tuple[str, ...]
 
 
-def keep_chain(connection: sa.Connection, chain: Chain, rubric: Rubric) -> None:
+def keep_chain(connection: sa.Connection, chain: Chain, rubrics: Sequence[Rubric]) -> None:
     """Store what verdicts will refer to. What is there already stays; that its states are needed again is noted."""
     now = datetime.now(UTC)
     parents = [None, *chain.states[:-1]]
@@ -39,8 +39,11 @@ def keep_chain(connection: sa.Connection, chain: Chain, rubric: Rubric) -> None:
     _add(connection, schema.openings, [{"digest": chain.states[0], "content": _text(chain.opening)}])
     _add(connection, schema.steps, [{"digest": digest, "content": _text(step)} for digest, step in steps.items()])
     _add(connection, schema.states, states, fresh_since=timestamp(now - FRESH))
-    rubrics = {"digest": rubric.digest, "reference": rubric.reference, "content": rubric.model_dump_json()}
-    _add(connection, schema.rubrics, [rubrics])
+    written = [
+        {"digest": rubric.digest, "reference": rubric.reference, "content": rubric.model_dump_json()}
+        for rubric in rubrics
+    ]
+    _add(connection, schema.rubrics, written)
 
 
 def read_chain(connection: sa.Connection, state: str, step: str | None) -> tuple[JsonObject, list[JsonObject]] | None:

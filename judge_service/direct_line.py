@@ -87,16 +87,12 @@ class DirectLine:
         base = settings.api_base or (at[0] if at else OPENAI)
         self._settings = settings
         self._wire = wire
+        self._at = at
         self._url = URL(base.rstrip("/") + "/chat/completions", encoded=True)
-        self._model = settings.model.partition("/")[2]
-        self._limit = "max_completion_tokens" if base == OPENAI else "max_tokens"
-        secret = settings.api_key.get_secret_value() if settings.api_key else None
-        if secret is None and not settings.api_base:
-            # a key from the environment belongs to the provider, not to whoever listens at an address of ours
-            secret = os.environ.get("OPENAI_API_KEY") if provider(settings.model) == "openai" else None
+        secret = key_of(settings)
         self._lacks_key = secret is None and not settings.api_base and provider(settings.model) == "openai"
         self._headers = {
-            "authorization": f"Bearer {(secret or 'none').strip()}",
+            "authorization": f"Bearer {secret or 'none'}",
             "content-type": "application/json",
             "accept": "application/json",
             "user-agent": "stepjudge",
@@ -109,37 +105,51 @@ class DirectLine:
     async def send(self, asking: Asking) -> Said:
         if self._lacks_key:
             raise MissingKey(f"no key for {self._settings.model}: set OPENAI_API_KEY, or the judge's api_key")
-        body = json.dumps(
-            {
-                "model": self._model,
-                "messages": asking.messages,
-                self._limit: asking.limit,
-                **self._settings.optional(asking.terms.dropped),
-                **held_to(asking.schema, asking.terms.mode),
-            }
-        ).encode()
+        written = json.dumps(body(self._settings, self._at, asking)).encode()
         with anyio.fail_after(self._settings.timeout_s + 5):
             async with self._wire.session().post(
-                self._url, data=body, headers=self._headers, timeout=self._timeout, allow_redirects=False
+                self._url, data=written, headers=self._headers, timeout=self._timeout, allow_redirects=False
             ) as response:
-                raw = await _read(response)
+                raw = await read_all(response, _LONGEST_ANSWER)
         headers = {name.lower(): value for name, value in response.headers.items()}
         if response.status != 200:
-            raise _refused(response.status, raw, headers)
-        return _said(raw, asking.terms, headers)
+            raise refused(response.status, raw, headers)
+        return said_in(raw, asking.terms, headers)
 
 
-async def _read(response: aiohttp.ClientResponse) -> bytes:
-    """The body, up to a length that no completion has."""
-    body = bytearray()
+def key_of(settings: ModelSettings) -> str | None:
+    """A key from the environment belongs to the provider, not to whoever listens at an address of ours."""
+    if settings.api_key:
+        return settings.api_key.get_secret_value().strip()
+    if settings.api_base or provider(settings.model) != "openai":
+        return None
+    return os.environ.get("OPENAI_API_KEY", "").strip() or None
+
+
+def body(settings: ModelSettings, at: tuple[str, ...], asking: Asking) -> dict[str, Any]:
+    """A request as OpenAI's chat completions take it."""
+    base = settings.api_base or (at[0] if at else OPENAI)
+    return {
+        "model": settings.model.partition("/")[2],
+        "messages": asking.messages,
+        "max_completion_tokens" if base == OPENAI else "max_tokens": asking.limit,
+        **settings.optional(asking.terms.dropped),
+        **held_to(asking.schema, asking.terms.mode),
+    }
+
+
+async def read_all(response: aiohttp.ClientResponse, longest: int) -> bytes:
+    """The body, which may have so many bytes. Raises UnreadableAnswer."""
+    found = bytearray()
     async for piece in response.content.iter_any():
-        body += piece
-        if len(body) > _LONGEST_ANSWER:
-            raise UnreadableAnswer(f"the provider's answer is longer than {_LONGEST_ANSWER} bytes")
-    return bytes(body)
+        found += piece
+        if len(found) > longest:
+            raise UnreadableAnswer(f"the provider's answer is longer than {longest} bytes")
+    return bytes(found)
 
 
-def _refused(status: int, raw: bytes, headers: Mapping[str, str]) -> HTTPStatusError:
+def refused(status: int, raw: bytes, headers: Mapping[str, str]) -> HTTPStatusError:
+    """The error behind an answer with another status than 200."""
     try:
         document: Any = json.loads(raw)
     except (ValueError, RecursionError):
@@ -150,7 +160,7 @@ def _refused(status: int, raw: bytes, headers: Mapping[str, str]) -> HTTPStatusE
     return HTTPStatusError(status, words[:_LONGEST_OBJECTION], error, headers)
 
 
-def _said(raw: bytes, terms: Terms, headers: Mapping[str, str]) -> Said:
+def said_in(raw: bytes, terms: Terms, headers: Mapping[str, str]) -> Said:
     """Raises UnreadableAnswer where this is no chat completion."""
     try:
         document = _parsed(raw)

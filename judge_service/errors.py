@@ -15,6 +15,7 @@ JudgeError
 ├── LedgerUnavailable   503  a verdict cannot be stored, so it is not given
 ├── JudgeFailed         503  there are no numbers, because the judge's model could not be had
 ├── NothingScored       422  there are no numbers, because nothing that counts could be determined
+├── BatchFailed         502  a provider did not take a batch, or did not give it back
 ├── TooManyRequests     429  the key has reached one of its limits
 ├── Unauthorized        401
 └── Forbidden           403
@@ -129,6 +130,13 @@ class NothingScored(JudgeError):
 
     status = 422
     title = "Nothing scored"
+
+
+class BatchFailed(JudgeError):
+    """A provider did not take a batch of questions, or did not tell what became of it. Nothing is lost."""
+
+    status = 502
+    title = "Batch failed"
 
 
 class TooManyRequests(JudgeError):

@@ -15,16 +15,21 @@ from judge_service.consistency import abstained
 from judge_service.errors import LedgerUnavailable
 from judge_service.facts import facts, settle
 from judge_service.flight import Flights
+from judge_service.judges.each_alone import alone, each_alone
 from judge_service.judges.judge import Court, NamedJudge, Seat
 from judge_service.lease import Leases
 from judge_service.ledger import Ledger
 from judge_service.limiter import CALLER
 from judge_service.load import Load, advice, expected_load, load, most_load
-from judge_service.prompt import PROMPT_VERSION
-from judge_service.question import Answered, Question, narrowed
+from judge_service.model import SAMPLE
+from judge_service.prompt import PROMPT_VERSION, version_under
+from judge_service.question import Answered, Question, narrowed, undetermined
+from judge_service.register import Register
 from judge_service.room import Room
+from judge_service.scoring import scoring
 from judge_service.shown import Shown, mark
 from judge_service.state import content, opening, states
+from judge_service.under_way import UnderWay
 from judge_service.validity import Validity
 from judge_service.watch import Watch, told
 from stepjudge.contract import Estimate
@@ -33,7 +38,7 @@ from stepjudge.grouping import Grouping
 from stepjudge.rubric import Rubric
 from stepjudge.scorecard import Bench, Landed
 from stepjudge.trace import Trace
-from stepjudge.verdict import Answer, Fact, Part, Verdict, VerdictRecord
+from stepjudge.verdict import Answer, Fact, Part, Spent, Verdict, VerdictRecord
 
 OnLanding = Callable[[int, Landed], Awaitable[None]]
 """Called with a step's index and its verdict as it lands."""
@@ -71,6 +76,10 @@ class Case:
         return self.rubric.digest  # canonical JSON of the whole rubric: once for all steps
 
     @cached_property
+    def shown_version(self) -> str:
+        return version_under(self.rubric, self.prompt_version)
+
+    @cached_property
     def facts(self) -> tuple[tuple[Fact, ...], ...]:
         """Facts of every step of the trace."""
         return facts(self.trace)
@@ -81,7 +90,7 @@ class Case:
         return digest(
             [
                 self.rubric_digest,
-                self.prompt_version,
+                self.shown_version,
                 self.judge.digest,
                 before[index - 1],
                 steps[index - 1],
@@ -90,9 +99,34 @@ class Case:
             ]
         )
 
+    def landed(self, index: int, verdict: Verdict, *, cached: bool) -> Landed:
+        """The verdict on step `index`, with the digests that labels of the step name too."""
+        before, steps = self.digests
+        return Landed(verdict, cached, before[index - 1], steps[index - 1])
+
     def seated(self, seat: Seat, asked: tuple[Part, ...] | None = None) -> "Case":
         """The same for one member of a court. What was worked out about the trace is kept."""
         case = replace(self, judge=seat.judge, sample=self.sample * seat.samples + seat.sample, asked=asked)
+        return self._sharing(case)
+
+    @cached_property
+    def parts(self) -> "Mapping[str, Case]":
+        """By criterion, the case of that criterion alone; none where one call answers all of them."""
+        if self.rubric.ask == "step" or not self.judge.judge.asks_model or isinstance(self.judge.judge, Court):
+            return {}
+        alone_ = {each.name: alone(self.rubric, each) for each in self.rubric.criteria}
+        return {name: self._sharing(replace(self, rubric=rubric, asked=None)) for name, rubric in alone_.items()}
+
+    def part(self, name: str, index: int) -> "Case":
+        """The criterion's own case, asked about this step only what this one is."""
+        case = self.parts[name]
+        if self.asked is None:
+            return case
+        asked = tuple(each for each in self.asked if each.criterion == name)
+        every = {item.call for item in case.question(index)[0].asked}
+        return case if {each.call for each in asked} >= every else self._sharing(replace(case, asked=asked))
+
+    def _sharing(self, case: "Case") -> "Case":
         known = {name: self.__dict__[name] for name in ("digests", "facts") if name in self.__dict__}
         case.__dict__.update(known)
         return case
@@ -125,7 +159,11 @@ class Judging:
         concurrency: int,
         version: str,
         watch: Watch | None = None,
+        register: Register | None = None,
+        under_way: UnderWay | None = None,
     ) -> None:
+        self._under_way = under_way
+        self._register = register
         self._cache = cache
         self._ledger = ledger
         self._validity = validity
@@ -156,13 +194,36 @@ class Judging:
         """A verdict for each step of the case, by index. Raises LedgerUnavailable when one cannot be stored."""
         await anyio.to_thread.run_sync(lambda: case.digests)
         CALLER.set(object())
-        landed = {} if case.fresh else await self._recalled(case)
+        landed: dict[int, Landed] = {}
+        try:
+            await self._watched(case, landed, on_landing)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._enter(case, landed)
+        return landed
+
+    async def _watched(self, case: Case, landed: dict[int, Landed], on_landing: OnLanding | None) -> None:
+        """Judge, and count for those who watch."""
+        if self._under_way is None:
+            await self._judge(case, landed, on_landing)
+            return
+        names = (case.trace.trace_id, case.rubric.reference, case.judge.name)
+        with self._under_way.scoring(*names, len(case.indices)) as progress:
+
+            async def told(index: int, item: Landed) -> None:
+                progress.landed(item.cost_usd)
+                await _tell(on_landing, index, item)
+
+            await self._judge(case, landed, told)
+
+    async def _judge(self, case: Case, landed: dict[int, Landed], on_landing: OnLanding | None) -> None:
+        landed.update({} if case.fresh else await self._recalled(case))
         for index, item in sorted(landed.items()):
             self._watch.landed(case.judge.name, item)
             await _tell(on_landing, index, item)
         missing = [index for index in case.indices if index not in landed]
         if not missing:
-            return landed
+            return
         await anyio.to_thread.run_sync(lambda: case.facts)
         await self._keep(case, missing[-1])
         await self._recall_members(replace(case, indices=tuple(missing)))
@@ -177,7 +238,14 @@ class Judging:
         first = case.leaders(missing) if case.judge.judge.asks_model else []
         await _all(one, first)
         await _all(one, [index for index in missing if index not in first])
-        return landed
+
+    async def _enter(self, case: Case, landed: Mapping[int, Landed]) -> None:
+        """List what has landed, also of a scoring that was broken off. Samples, and traces made for a test, are not listed."""
+        if self._register is None or not landed or case.made or case.sample:
+            return
+        judge = (case.judge.name, case.judge.digest)
+        made = await anyio.to_thread.run_sync(scoring, case.trace, case.rubric, judge, case.digests, dict(landed))
+        await self._register.enter(made)
 
     async def estimate(self, case: Case) -> Estimate:
         """What judging would take. Asks no model."""
@@ -205,6 +273,8 @@ class Judging:
     async def _loads(self, case: Case, asking: Sequence[Question], shown: Shown) -> list[Load]:
         """What each question takes of each judge that is asked, with the share of questions that reach that judge."""
         judge = case.judge.judge
+        if case.parts:
+            return await self._loads_alone(case, asking, shown)
         if not isinstance(judge, Court):
             return [await anyio.to_thread.run_sync(load, judge, question, shown) for question in asking]
         loads: list[Load] = []
@@ -213,6 +283,17 @@ class Judging:
             known = {} if case.fresh else await self._recalled(seated)
             open_ = [question for question in asking if question.index not in known]
             loads += [replace(each, share=seat.share) for each in await self._loads(seated, open_, shown)]
+        return loads
+
+    async def _loads_alone(self, case: Case, asking: Sequence[Question], shown: Shown) -> list[Load]:
+        """The same, where each criterion is asked by itself: those that are remembered take nothing."""
+        judge, loads = case.judge.judge, list[Load]()
+        assert not isinstance(judge, Court)
+        for name, part in case.parts.items():
+            wanted = [each.index for each in asking if any(item.criterion.name == name for item in each.asked)]
+            known = {} if case.fresh else await self._recalled(replace(part, indices=tuple(wanted)))
+            questions = [part.question(index)[0] for index in wanted if index not in known]
+            loads += [await anyio.to_thread.run_sync(load, judge, each, shown) for each in questions]
         return loads
 
     def _shown(self, case: Case) -> Shown:
@@ -229,24 +310,25 @@ class Judging:
             if verdict := recorded.get(key):
                 found[index] = verdict
                 await self._cache.put(verdict)
-        return {index: Landed(verdict, cached=True) for index, verdict in found.items()}
+        return {index: case.landed(index, verdict, cached=True) for index, verdict in found.items()}
 
     async def _keep(self, case: Case, last: int) -> None:
         before, steps = case.digests
         contents = tuple(content(step, reasoning=case.rubric.shows_reasoning) for step in case.trace.steps[:last])
         chain = Chain(opening(case.trace), contents, before[: last + 1], steps[:last])
-        await self._ledger.keep(chain, case.rubric)
+        alone_ = [alone(case.rubric, each) for each in case.rubric.criteria] if case.rubric.ask == "criterion" else []
+        await self._ledger.keep(chain, case.rubric, *alone_)
 
     async def _flown(self, case: Case, index: int, shown: Shown, budget: Budget) -> Landed:
         """Judge a step, or wait for another request that is judging the same."""
         if case.fresh:
-            return Landed(await self._judged(case, index, shown, budget), cached=False)
+            return case.landed(index, await self._judged(case, index, shown, budget), cached=False)
         key = case.key(index)
         if verdict := await self._cache.get(key):
-            return Landed(verdict, cached=True)  # it landed since this request looked
+            return case.landed(index, verdict, cached=True)  # it landed since this request looked
         judged = partial(self._judged, case, index, shown, budget)
         verdict, own = await self._flights.fly(key, judged, shared=case.judge.judge.asks_model)
-        return Landed(verdict, cached=not own)
+        return case.landed(index, verdict, cached=not own)
 
     async def _judged(self, case: Case, index: int, shown: Shown, budget: Budget) -> Verdict:
         with self._watch.judging(case.judge.name, case.rubric.reference, index) as span:
@@ -271,6 +353,8 @@ class Judging:
             unfinished=answered.unfinished,
             spent=answered.spent,
         )
+        if verdict.waiting:
+            return _unsaid(case, question, settled, verdict)
         # what was paid for is stored, even when the client has gone meanwhile
         with anyio.CancelScope(shield=True):
             with self._watch.storing():
@@ -284,7 +368,12 @@ class Judging:
         if isinstance(judge, Court):
             # it holds no place itself: its members wait for theirs
             return await judge.convene(question, partial(self._heard, case, question.index, shown, budget))
+        if case.parts:
+            return await each_alone(
+                question, case.judge, partial(self._heard_alone, case, question.index, shown, budget)
+            )
         length = shown.length(question.index) if judge.asks_model else 0
+        SAMPLE.set(case.sample)
         async with self._limiter, self._room.holding(length):
             return await judge.answer(question, shown, budget)
 
@@ -294,12 +383,23 @@ class Judging:
         """A member's own verdict, remembered or asked for."""
         return await self._flown(case.seated(seat, asked), index, shown, budget)
 
+    async def _heard_alone(
+        self, case: Case, index: int, shown: Shown, budget: Budget, seat: Seat, _asked: tuple[Part, ...] | None
+    ) -> Landed:
+        """The verdict on the criterion whose name the seat has, remembered or asked for."""
+        return await self._flown(case.part(seat.name, index), index, shown, budget)
+
     async def _recall_members(self, case: Case) -> None:
-        """Put what the ledger remembers of a court's members where it is found step by step."""
+        """Put what the ledger remembers of a court's members, or of criteria alone, where it is found step by step."""
         judge = case.judge.judge
-        if isinstance(judge, Court) and not case.fresh:
+        if case.fresh:
+            return
+        for part in case.parts.values():
+            await self._recalled(part)
+        if isinstance(judge, Court):
             for seat in judge.seats:
-                await self._recalled(case.seated(seat))
+                await self._recalled(seated := case.seated(seat))
+                await self._recall_members(seated)
 
     def _record(self, case: Case, verdict: Verdict, answered: Answered) -> VerdictRecord:
         before, steps = case.digests
@@ -309,7 +409,7 @@ class Judging:
             rubric_digest=case.rubric_digest,
             judge=case.judge.specification,
             judge_digest=case.judge.digest,
-            prompt_version=case.prompt_version,
+            prompt_version=case.shown_version,
             prompt_digests=answered.prompt_digests,
             state_digest=before[verdict.step - 1],
             step_digest=steps[verdict.step - 1],
@@ -330,6 +430,13 @@ def _all_answers(
     order = {criterion.name: place for place, criterion in enumerate(rubric.criteria)}
     answers = sorted((*settled, *answered.answers), key=lambda answer: (order[answer.criterion], answer.call or 0))
     return abstained(rubric, answers)
+
+
+def _unsaid(case: Case, question: Question, settled: Sequence[Answer], verdict: Verdict) -> Verdict:
+    """While one answer waits in a batch, none is given that another judge may have said already."""
+    waiting = tuple(undetermined(item, "in_batch", "the question waits in a batch") for item in question.asked)
+    answers = _all_answers(case.rubric, question, settled, Answered(waiting))
+    return verdict.model_copy(update={"answers": answers, "unfinished": None, "spent": Spent()})
 
 
 async def _all(one: Callable[[int], Coroutine[None, None, None]], indices: Sequence[int]) -> None:

@@ -1,8 +1,11 @@
 """Judged steps are what the ledger's verdicts say, by step: the side of the judge when labels are set beside it."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import orjson
 import sqlalchemy as sa
 from pydantic import ValidationError
 from sqlalchemy.exc import SQLAlchemyError
@@ -12,6 +15,7 @@ from judge_service.database import words
 from judge_service.errors import LedgerUnavailable
 from stepjudge.label_contract import StepVerdict
 from stepjudge.label_sampling import Candidate
+from stepjudge.trace import Step
 from stepjudge.verdict import Answer, VerdictRecord
 
 StepKey = tuple[str, str]
@@ -69,6 +73,14 @@ class Judged:
                         found[key] = record.verdict.answers
         return found
 
+    def repeated(self, rubric_digest: str, judge: str) -> list[VerdictRecord]:
+        """The verdicts on questions that this judge, by its name, was asked more than once, oldest first."""
+        mine = (_TABLE.c.rubric_digest == rubric_digest, _TABLE.c.judge == judge)
+        twice = sa.select(_TABLE.c.key).where(*mine).group_by(_TABLE.c.key).having(sa.func.count() > 1)
+        query = sa.select(_TABLE.c.record).where(*mine, _TABLE.c.key.in_(twice)).order_by(_TABLE.c.sequence)
+        with self._guarded() as connection:
+            return list(_records(connection.scalars(query)))
+
     def of_step(self, state: str, step: str) -> tuple[StepVerdict, ...]:
         """What every judge said of a step: the newest whole verdict of each, under each version of a rubric."""
         query = sa.select(_TABLE.c.record).where(_TABLE.c.state_digest == state, _TABLE.c.step_digest == step)
@@ -86,26 +98,50 @@ class Judged:
                     )
         return tuple(newest.values())
 
-    def population(self, rubric_digest: str, judge: str | None = None) -> list[tuple[Candidate, StepKey, int]]:
-        """Every judged step, with its key and its index in the trace where it was first judged."""
+    def newest(self) -> int:
+        """The sequence number of the newest verdict; 0 when there is none."""
+        with self._guarded() as connection:
+            return connection.scalar(sa.select(sa.func.max(_TABLE.c.sequence))) or 0
+
+    def steps(self, digests: Sequence[str]) -> dict[str, Step]:
+        """What these steps say and do, where it is kept. Their numbers are not in it."""
+        found: dict[str, Step] = {}
+        table = schema.steps
+        with self._guarded() as connection:
+            for start in range(0, len(digests), _BATCH):
+                wanted = table.c.digest.in_(digests[start : start + _BATCH])
+                for digest, content in connection.execute(sa.select(table.c.digest, table.c.content).where(wanted)):
+                    found[digest] = Step.model_validate({**json.loads(content), "index": 1, "llm_call": 1})
+        return found
+
+    def population(
+        self, rubric_digest: str, judge: str | None = None, *, until: int | None = None
+    ) -> list[tuple[Candidate, StepKey, int]]:
+        """Every judged step, with its key and its index in the trace where it was first judged.
+
+        Up to the verdict of number `until`: with it, the same steps come out later too.
+        """
         said: dict[StepKey, dict[str, dict[str, tuple[str, ...]]]] = {}
         unsure: dict[StepKey, float] = {}
         indices: dict[StepKey, int] = {}
         query = sa.select(_TABLE.c.record).where(_TABLE.c.rubric_digest == rubric_digest).order_by(_TABLE.c.sequence)
         if judge is not None:
             query = query.where(_TABLE.c.judge == judge)
+        if until is not None:
+            query = query.where(_TABLE.c.sequence <= until)
         with self._guarded() as connection:
-            for record in _records(connection.scalars(query.execution_options(yield_per=_BATCH))):
-                if not record.plain:
+            for text in connection.scalars(query.execution_options(yield_per=_BATCH)):
+                if (record := _plain(text)) is None:
                     continue
-                verdict, key = record.verdict, (record.state_digest, record.step_digest)
-                indices.setdefault(key, verdict.step)
-                for name in verdict.criteria:
-                    words = tuple(answer.answer for answer in verdict.of(name))
-                    said.setdefault(key, {}).setdefault(name, {})[record.judge_digest] = words
-                for answer in verdict.answers:
-                    if answer.confidence is not None:
-                        unsure[key] = min(unsure.get(key, 1.0), answer.confidence)
+                key = (record["state_digest"], record["step_digest"])
+                indices.setdefault(key, record["verdict"]["step"])
+                words_of: dict[str, tuple[str, ...]] = {}
+                for answer in record["verdict"]["answers"]:
+                    words_of[answer["criterion"]] = (*words_of.get(answer["criterion"], ()), answer["answer"])
+                    if (confidence := answer.get("confidence")) is not None:
+                        unsure[key] = min(unsure.get(key, 1.0), confidence)
+                for name, given in words_of.items():
+                    said.setdefault(key, {}).setdefault(name, {})[record["judge_digest"]] = given
         return [(_candidate(key, said.get(key, {}), unsure.get(key)), key, indices[key]) for key in indices]
 
     def tasks(self, states: Sequence[str]) -> dict[str, str]:
@@ -155,6 +191,16 @@ def _records(texts: sa.ScalarResult[str]) -> Iterator[VerdictRecord]:
             yield VerdictRecord.model_validate_json(text)
         except ValidationError:
             continue
+
+
+def _plain(text: str) -> dict[str, Any] | None:
+    """A plain record as it is written, unchecked: there may be a hundred thousand. Null for others and damaged ones."""
+    try:
+        record = orjson.loads(text)
+        other = record["asked"] is not None or record["sample"] or record.get("made", False)
+        return None if other else record
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return None
 
 
 def _candidate(key: StepKey, said: dict[str, dict[str, tuple[str, ...]]], confidence: float | None) -> Candidate:

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TypeVar, TypeVarTuple
 
 import anyio
@@ -19,6 +19,9 @@ from stepjudge.label import Label, fault
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
+
+AHEAD = timedelta(minutes=5)
+"""How far a label's time may lie ahead, as clocks differ: the latest one holds, so none may be the latest for years."""
 
 _BATCH = 500
 _TABLE = schema.labels
@@ -55,7 +58,7 @@ class LabelStore:
     async def add(self, labels: Sequence[Label]) -> tuple[tuple[Label, ...], int]:
         """Store all of them or none; gives them with ids and times, and how many were there already.
 
-        Raises RefusedLabel when one names a label that it cannot replace or settle, LabelConflict when an id is taken by
+        Raises RefusedLabel when one names a label that it cannot replace or settle or is of the future, LabelConflict when an id is taken by
         other content, LedgerUnavailable.
         """
         return await anyio.to_thread.run_sync(self._add, labels)
@@ -77,12 +80,14 @@ class LabelStore:
         return _guarded(self._newest)
 
     def _add(self, labels: Sequence[Label]) -> tuple[tuple[Label, ...], int]:
-        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        stamped = tuple(_stamped(label, now) for label in labels)
+        now = datetime.now(UTC)
+        written = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        stamped = tuple(_stamped(label, written) for label in labels)
         try:
             with self._engine.begin() as connection:
                 stored = self._stored(connection, _names(stamped))
                 fresh = _fresh(stamped, stored)
+                _refuse_future(fresh, now + AHEAD)
                 if fresh:
                     seal(connection, [Sealing("label", label.label_id, row_digest(_row(label))) for label in fresh])
                     connection.execute(sa.insert(_TABLE), [_row(label) for label in fresh])
@@ -133,6 +138,14 @@ def _fresh(labels: Sequence[Label], stored: Mapping[str, Label]) -> list[Label]:
             fresh.append(label)
             known[label.label_id] = label
     return fresh
+
+
+def _refuse_future(labels: Sequence[Label], latest: datetime) -> None:
+    for label in labels:
+        if label.moment > latest:
+            raise RefusedLabel(
+                f"label {label.label_id!r} is dated {label.created_at}, in the future: set the clock, or leave the time out"
+            )
 
 
 def _names(labels: Sequence[Label]) -> list[str]:

@@ -95,9 +95,9 @@ class Ledger:
         if entry.error:
             raise LedgerUnavailable(f"the verdict could not be stored: {words(entry.error)}") from entry.error
 
-    async def keep(self, chain: Chain, rubric: Rubric) -> None:
-        """Store the states and the rubric that verdicts will refer to. What is there already stays."""
-        await anyio.to_thread.run_sync(self._keep, chain, rubric)
+    async def keep(self, chain: Chain, *rubrics: Rubric) -> None:
+        """Store the states and the rubrics that verdicts will refer to. What is there already stays."""
+        await anyio.to_thread.run_sync(self._keep, chain, rubrics)
 
     async def remembered(self, keys: Sequence[str]) -> dict[str, Verdict]:
         """The newest verdict of each key that may be answered again."""
@@ -158,10 +158,10 @@ class Ledger:
         query = sa.select(verdicts.c.sequence).where(verdicts.c.verdict_id == entry.row["verdict_id"])
         return connection.scalar(query) is not None
 
-    def _keep(self, chain: Chain, rubric: Rubric) -> None:
+    def _keep(self, chain: Chain, rubrics: Sequence[Rubric]) -> None:
         try:
             with self._engine.begin() as connection:
-                keep_chain(connection, chain, rubric)
+                keep_chain(connection, chain, rubrics)
         except SQLAlchemyError as error:
             raise LedgerUnavailable(f"the trace could not be stored: {words(error)}") from error
 

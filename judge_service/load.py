@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from judge_service.judges.judge import Judge
-from judge_service.question import Question, requests
+from judge_service.question import Question
 from judge_service.shown import Shown
 
 
@@ -35,7 +35,7 @@ class Total(NamedTuple):
 def load(judge: Judge, question: Question, shown: Shown) -> Load:
     """What the question takes of this judge."""
     prompt_tokens, completion_tokens, cost = judge.estimate(question, shown)
-    return Load(requests(question) if judge.asks_model else 0, prompt_tokens, completion_tokens, cost)
+    return Load(1 if judge.asks_model else 0, prompt_tokens, completion_tokens, cost)
 
 
 def expected_load(loads: Sequence[Load]) -> Total:

@@ -1,6 +1,7 @@
 """A model is asked with a prompt and a JSON Schema, and gives a completion or says why there is none."""
 
 from collections.abc import Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -9,6 +10,9 @@ from judge_service.prompt import Prompt
 from judge_service.terms import Mode
 from stepjudge.value import JsonObject
 from stepjudge.verdict import Cause
+
+SAMPLE: ContextVar[int] = ContextVar("sample", default=0)
+"""Which sample of an answer is asked for. A model that keeps replies keeps those of two samples apart."""
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,8 @@ class ModelSettings(Value):
     input_cost_per_token: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """In USD, for a model whose price the bundled list does not know. Without both prices, neither counts."""
     output_cost_per_token: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    batch_price: float = Field(default=0.5, ge=0, le=1)
+    """What a token costs in a batch, as a share of its price in a request that is answered at once."""
     priced_as: ModelName | None = None
     """The model of the bundled price list whose price holds here, for an address that is not the provider's own."""
 

@@ -2,6 +2,8 @@
 
 from functools import cached_property
 
+from judge_service.batches.batched_model import BatchedModel
+from judge_service.batches.pile import Pile
 from judge_service.court_settings import CascadeSettings, JurySettings
 from judge_service.direct_line import Wire
 from judge_service.errors import UnknownJudge
@@ -21,8 +23,10 @@ from judge_service.watched_model import WatchedModel
 class Panel:
     """Judges by name: the offline rules, the configured ones, and any model where that is allowed."""
 
-    def __init__(self, settings: Settings, watch: Watch | None = None) -> None:
+    def __init__(self, settings: Settings, watch: Watch | None = None, pile: Pile | None = None) -> None:
+        """With a pile, its models are not asked: they answer from the pile, and questions are laid there."""
         self._settings = settings
+        self._pile = pile
         self._watch = watch or Watch()
         self._models: dict[str, ProviderModel] = {}
         self._made: dict[str, NamedJudge] = {}
@@ -100,6 +104,9 @@ class Panel:
         if name == RULES:
             return RulesJudge()
         settings = self._settings.model(name)
+        if self._pile is not None:
+            batched = BatchedModel(settings, name, self._pile)
+            return LlmJudge(WatchedModel(batched, settings, self._watch), batched.specification())
         model = ProviderModel(settings, self._wire, self.limiters)
         self._models[name] = model
         return LlmJudge(WatchedModel(model, settings, self._watch), model.specification())

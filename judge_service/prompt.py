@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from judge_service.facts import FACTS_VERSION
+from judge_service.facts.hostile_signs import signs
+from judge_service.facts.wording import folded
 from judge_service.question import Asked, Question
 from judge_service.reply import REPLY_VERSION, by_unit, unit_name
 from judge_service.shown import Shown
@@ -18,7 +20,7 @@ from stepjudge.value import Value
 from stepjudge.verdict import Fact
 from stepjudge.visible import visible
 
-PROMPT_VERSION = f"prompt 1, reply {REPLY_VERSION}, facts {FACTS_VERSION}"
+PROMPT_VERSION = f"prompt 2, reply {REPLY_VERSION}, facts {FACTS_VERSION}"
 """Part of every verdict key. Raise it with any change to what a model reads, or to which questions facts settle."""
 
 _FRAME = """
@@ -42,6 +44,13 @@ this order: `evidence`, a list of {"place", "quote"} with one to three short ver
 sentences; `answer`. A quote must stand at its place character by character. Answer `undetermined` when what is shown
 does not tell. `inherits_from` lists the earlier steps whose uncorrected error this step builds on; mostly it is empty.
 """.strip()
+
+EACH_ALONE = ", each alone"
+
+
+def version_under(rubric: Rubric, version: str = PROMPT_VERSION) -> str:
+    """The prompt version of verdicts under this rubric: criteria asked one by one are read under rubrics of their own."""
+    return f"{version}{EACH_ALONE}" if rubric.ask == "criterion" else version
 
 
 class Prompt(Value):
@@ -111,7 +120,7 @@ def _question(question: Question, shown: Shown) -> str:
     lines = [shown.heading("question"), f"Judge step {question.index}, on what is known up to its own results."]
     signals = [_fact(fact) for fact in question.facts]
     if signals:
-        lines += ["Computed from the trace, and reliable as far as it goes:", *signals]
+        lines += ["Computed from the trace, and reliable as far as it goes; what is quoted is its own words:", *signals]
     lines += ["Keys of the JSON object, and what each must answer:"]
     lines += [
         f"- {_key(unit, question)}: {', '.join(map(_allowed, asked))}"
@@ -143,7 +152,13 @@ def _allowed(criterion: Criterion) -> str:
 
 
 def _fact(fact: Fact) -> str:
-    """Details may quote the trace, so they are shown as one JSON string: visible, on one line, short."""
+    """Details may quote the trace, so they are shown as one JSON string: visible, on one line, short.
+
+    An order to the judge is not repeated here, outside the frame: where it stands and of what kind it is will do.
+    """
+    said = fact.detail
+    if any(True for _ in signs(folded(said))):
+        said = said.partition(": ")[0] if fact.name == "addresses_judge" else "its words speak to a judge"
     where = "" if fact.call is None else f" (call {fact.call})"
-    detail = f": {json.dumps(visible(fact.detail)[:300], ensure_ascii=False)}" if fact.detail else ""
+    detail = f": {json.dumps(visible(said)[:300], ensure_ascii=False)}" if said else ""
     return f"- {fact.name}{where}{detail}"

@@ -19,7 +19,15 @@ _GATEWAY_GAVE_UP = {504, 524}
 _TOO_MUCH = {429, 503, 529}
 _NEVER_SENT = ("ConnectError", "ConnectTimeout", "PoolTimeout", "ClientConnectorError", "ConnectionRefusedError")
 _TRANSPORT = ("TransportError", "APIConnectionError", "ClientError", "ConnectionError", "TimeoutError")
-_UNREADABLE = ("JSONDecodeError", "KeyError", "IndexError", "AttributeError", "TypeError", "APIResponseValidationError", "UnreadableAnswer")
+_UNREADABLE = (
+    "JSONDecodeError",
+    "KeyError",
+    "IndexError",
+    "AttributeError",
+    "TypeError",
+    "APIResponseValidationError",
+    "UnreadableAnswer",
+)
 _LONGEST = 1_000
 
 _TRACEBACK = re.compile(r"\s*(\||\n)?\s*Traceback \(most recent call last\).*", re.DOTALL)

@@ -38,11 +38,7 @@ class Question:
     @property
     def form(self) -> tuple[Asked, ...]:
         """Everything that a reply has room for: what is asked, and what facts have settled already."""
-        alone = self.rubric.ask == "criterion"
-        names = {item.criterion.name for item in self.asked}
-        return tuple(
-            item for item in things_to_ask(self.rubric, self.step) if not alone or item.criterion.name in names
-        )
+        return things_to_ask(self.rubric, self.step)
 
 
 @dataclass(frozen=True)
@@ -77,21 +73,6 @@ def things_to_ask(rubric: Rubric, step: Step) -> tuple[Asked, ...]:
         else:
             asked.append(Asked(criterion))
     return tuple(asked)
-
-
-def alone(question: Question) -> tuple[Question, ...]:
-    """The question whole, or one per criterion where the rubric wants each asked alone."""
-    if question.rubric.ask == "step" or not question.asked:
-        return (question,)
-    names = dict.fromkeys(item.criterion.name for item in question.asked)
-    return tuple(
-        replace(question, asked=tuple(item for item in question.asked if item.criterion.name == name)) for name in names
-    )
-
-
-def requests(question: Question) -> int:
-    """How many model calls the question takes."""
-    return len(alone(question))
 
 
 def undetermined(asked: Asked, cause: Cause, reason: str) -> Answer:

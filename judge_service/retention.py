@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
-from judge_service import schema
+from judge_service import register, schema
 from judge_service.chain import FRESH, timestamp
 from judge_service.database import words
 from judge_service.errors import LedgerUnavailable
@@ -94,6 +94,7 @@ def _sweep(connection: sa.Connection) -> None:
     used = sa.select(states.c.step).where(states.c.step.is_not(None))
     connection.execute(sa.delete(steps).where(steps.c.digest.not_in(used)))
     connection.execute(sa.delete(openings).where(openings.c.digest.not_in(sa.select(states.c.digest))))
+    register.sweep(connection)
 
 
 def _ends(table: sa.Table) -> sa.Select[tuple[str]]:

@@ -108,3 +108,75 @@ acts = Table(
     Column("content", Text, nullable=False),
 )
 """What an operator did to the ledger, such as to remove old verdicts."""
+
+scorings = Table(
+    "scorings",
+    metadata,
+    Column("sequence", Integer, primary_key=True, autoincrement=True),
+    Column("trace_digest", String(80), nullable=False),
+    Column("trace_id", Text, nullable=False),
+    Column("source_format", Text, nullable=False),
+    Column("task", Text, nullable=False),
+    Column("rubric", String(200), nullable=False),
+    Column("rubric_digest", String(80), nullable=False),
+    Column("judge", String(200), nullable=False),
+    Column("judge_digest", String(80), nullable=False),
+    Column("created_at", String(40), nullable=False),
+    Column("steps", Integer, nullable=False),
+    Column("tones", Text, nullable=False),
+    Column("answers", Text, nullable=False),
+    Column("said", String(80), nullable=False),
+    Column("undetermined", Integer, nullable=False),
+    Column("ungrounded", Integer, nullable=False),
+    Column("confidence", Float, nullable=True),
+    Column("addresses_judge", Boolean, nullable=False),
+    Column("split", Boolean, nullable=False),
+    Column("cost_usd", Float, nullable=True),
+    Column("seconds", Float, nullable=False),
+    Column("verdicts", Text, nullable=False),
+    Index("scorings_by_trace", "trace_digest"),
+    Index("scorings_by_id", "trace_id"),
+    sqlite_autoincrement=True,
+)
+"""One trace as one judge scored it by one rubric: a table of contents of the ledger, made of what the verdicts say.
+
+It is no record: a later scoring of the same, or of the trace when it has grown, takes the place of an earlier one.
+"""
+
+trace_steps = Table(
+    "trace_steps",
+    metadata,
+    Column("trace_digest", String(80), primary_key=True),
+    Column("step", Integer, primary_key=True, autoincrement=False),
+    Column("step_digest", String(80), nullable=False),
+    Index("trace_steps_by_step", "step_digest"),
+)
+"""Which steps each trace of `scorings` has."""
+
+passages = Table(
+    "passages",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("digest", String(80), nullable=False, unique=True),
+    sqlite_autoincrement=True,
+)
+"""Steps that can be searched. Their words stand in `passage_words`, which each database keeps in its own way."""
+
+under_way = Table(
+    "under_way",
+    metadata,
+    Column("scoring", String(40), primary_key=True),
+    Column("trace_id", Text, nullable=False),
+    Column("rubric", String(200), nullable=False),
+    Column("judge", String(200), nullable=False),
+    Column("done", Integer, nullable=False),
+    Column("total", Integer, nullable=False),
+    Column("cost_usd", Float, nullable=True),
+    Column("started_at", String(40), nullable=False),
+    Column("seen_at", String(40), nullable=False),
+    Column("ended", Boolean, nullable=False),
+)
+"""Scorings that take longer than a moment, told by the replica that works at them each second, for those who watch.
+
+No record: a row goes a minute after its scoring was last heard of.
+"""

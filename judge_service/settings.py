@@ -111,6 +111,8 @@ class Settings(BaseSettings):
     A request may ask for less, not for more. What has no known price, and tries that were charged for although no reply
     came, are not seen.
     """
+    batch_questions: int = Field(default=50_000, ge=1)
+    """Most questions in one batch of a provider."""
     max_steps: int = Field(default=10_000, gt=0)
     max_body_bytes: int = Field(default=128 * 2**20, gt=0)
     trust: TrustRule = TrustRule()

@@ -8,9 +8,9 @@ import sqlalchemy as sa
 from pydantic import JsonValue, ValidationError
 
 from judge_service import schema
-from judge_service.audit import prompts_again
+from judge_service.audit import prompt_again
 from judge_service.chain import read_chain
-from judge_service.prompt import PROMPT_VERSION
+from judge_service.prompt import version_under
 from judge_service.shown import Shown, mark
 from judge_service.state import next_state, restored, states
 from stepjudge.digest import digest
@@ -53,15 +53,26 @@ class Again:
             return "the stored steps do not give its state"
         if not record.prompt_digests:
             return None
-        if record.prompt_version != PROMPT_VERSION:
+        if record.prompt_version != version_under(rubric):
             self.unrendered += 1
             return None
         try:
             shown = self._shown(found, reasoning=rubric.shows_reasoning)
-            again = tuple(each.digest for each in prompts_again(record, found.trace, rubric, shown))
+            again = (prompt_again(record, found.trace, rubric, shown).digest,)
         except (ValueError, KeyError, IndexError) as error:
             return f"its prompt cannot be rendered: {error!r}"
         return None if again == record.prompt_digests else "its prompt, rendered again, is not the one that was sent"
+
+    def restored(self, record: VerdictRecord) -> tuple[Rubric, Trace, Shown] | None:
+        """The rubric of a verdict, its trace up to the step or beyond, and the trace as a judge is shown it.
+
+        Null where a part of it is missing. Raises ValueError or KeyError where one is damaged.
+        """
+        rubric = self._rubric(record.rubric_digest)
+        found = self._trace(record, reasoning=rubric.shows_reasoning) if rubric else None
+        if rubric is None or found is None:
+            return None
+        return rubric, found.trace, self._shown(found, reasoning=rubric.shows_reasoning)
 
     def _rubric(self, wanted: str) -> Rubric | None:
         if wanted not in self._rubrics:

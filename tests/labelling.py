@@ -28,7 +28,7 @@ def label(
             "rubric_digest": rubric.digest,
             "criterion": SCORE if isinstance(said, int) else criterion,
             "annotator": "ann",
-            "created_at": "2026-12-01T10:00:00Z",
+            "created_at": "2024-12-01T10:00:00Z",
             "blind": True,
             "sampling": DRAWN,
             **answer,

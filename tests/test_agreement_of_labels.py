@@ -145,6 +145,14 @@ def test_a_judge_is_validated_by_enough_labels_that_it_agrees_with(
     assert ("validated" if validated else "provisional") in standing.words
 
 
+def test_labels_of_few_tasks_validate_nobody() -> None:
+    verdicts, labels = made(58, 2)
+    few = [each.model_copy(update={"task_digest": labels[place % 4].task_digest}) for place, each in enumerate(labels)]
+    standing = validation(compared(verdicts, few))
+    assert (standing.validated, standing.word) == (False, "too few examples to say")
+    assert "labels of 4 tasks: 5 are needed" in standing.because
+
+
 def test_a_judge_that_agrees_is_worth_more_labels_than_one_that_does_not() -> None:
     good, poor = (validation(compared(*made(*each))).worth for each in ((58, 2), (40, 20)))
     assert good is not None

@@ -117,3 +117,14 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert sorted(line["number"] for line in lines) == list(range(1, count + 1))
     assert paid <= count + 2, f"{asked} asked before the kill: at most the two under way are paid twice"
     assert "were finished before" in again.stderr
+
+
+async def test_a_limit_that_is_ample_stops_no_trace_whose_requests_could_cost_more_than_they_do(tmp_path: Path) -> None:
+    file = _written(tmp_path / "a.jsonl", [_trace(number) for number in range(4)])
+    with Provider(always("yes")) as provider:
+        prices = {"input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6}
+        judge = {"model": "openai/fake", "api_base": provider.base_url, **prices}
+        settings: dict[str, Any] = {"judge": "fake", "judges": {"fake": judge}, "max_cost_usd": None}
+        async with AsyncJudgeClient.embedded(data_dir=tmp_path / "data", **settings) as client:
+            tally = await Bulk(client, [file], tmp_path / "out.jsonl", {}, jobs=2, max_cost_usd=1.0).run()
+    assert (tally.done, tally.undetermined) == (4, 0)

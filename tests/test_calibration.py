@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from stepjudge.calibration import Calibration, WrongCalibration, calibrated
+from stepjudge.calibration import Calibration, Quality, Validation, WrongCalibration, calibrated
 from stepjudge.calibration_features import features_of
 from stepjudge.calibration_fit import About, CannotCalibrate, Example, fit
 from stepjudge.contract import Scorecard, StepScore
-from stepjudge.label_file import to_jsonl
+from stepjudge.interval import Interval
+from stepjudge.label import Sampling
+from stepjudge.label_file import read_labels, to_jsonl
 from stepjudge.rubric_file import read_rubric_file, shipped
 from stepjudge.verdict import Fact
 
@@ -23,6 +25,7 @@ from labelling import label
 from trial_scores import card, step
 
 ABOUT = About("step@1.0.0", "sha256:step", "scripted", "sha256:0", "sha256:labels")
+EXAMPLES = Path(__file__).parents[1] / "examples"
 STEP = read_rubric_file(shipped() / "step" / "1.0.0.yaml")
 
 
@@ -73,6 +76,32 @@ def test_the_position_of_a_step_is_no_feature() -> None:
     there = here.model_copy(update={"index": 9, "turn": 4, "llm_call": 9, "facts": (Fact(name="hedge"),)})
     assert features_of(here) == features_of(there)
     assert "fact: hedge" in features_of(here)
+
+
+def test_no_feature_of_real_scorecards_tells_the_first_step(tmp_path: Path) -> None:
+    """Under the rubric `step` the fact `first_step` settles that recovery does not apply."""
+    run = Commands(tmp_path)
+    cards = [
+        run.json("score", EXAMPLES / name / "trace.json", "--judge", "rules") for name in ("museum", "pytest-5262")
+    ]
+    steps = [StepScore.model_validate(each) for one in cards for each in one["steps"]]
+    first = [each.index == 1 for each in steps]
+    assert {each.answers["recovery"] for each in steps if each.index == 1} == {"not_applicable"}
+    found = [features_of(each) for each in steps]
+    for name in {name for each in found for name in each}:
+        there = [name in each for each in found]
+        assert there != first, name
+        assert there != [not each for each in first], name
+
+
+def test_what_may_be_luck_does_not_help() -> None:
+    quality, better = Quality(accuracy=0.7, kappa=0.2), Quality(accuracy=0.72, kappa=0.2)
+    sure, unsure = (Interval(low=low, high=0.1, method="", units=9) for low in (0.01, -0.01))
+    found = Validation(folds=5, calibrated=better, raw=quality, control=quality, always=quality, gain=sure)
+    assert found.helps
+    assert not found.model_copy(update={"gain": unsure}).helps
+    assert not found.model_copy(update={"gain": None}).helps
+    assert not found.model_copy(update={"always": better}).helps, "the most frequent label does as well"
 
 
 def test_labels_that_follow_the_position_alone_show_in_the_control_and_not_in_the_weights() -> None:
@@ -164,9 +193,10 @@ def files(folder: Path) -> tuple[Path, Path]:
     lot, labels = random.Random(6), folder / "labels.jsonl"
     truth = {(trace, number): -1 if number == 3 and trace % 2 else 1 for trace in range(60) for number in (1, 2, 3)}
     drawn = lot.sample(sorted(truth), 90)
+    by_lot = Sampling(design="uniform", probability=0.5, population=180, seed=0)
     labels.write_text("".join(to_jsonl(
         label(truth[place], step=place[0] * 10 + place[1], rubric=STEP, task=place[0]).model_copy(
-            update={"trace_id": f"t{place[0]}", "step": place[1]}
+            update={"trace_id": f"t{place[0]}", "step": place[1], "sampling": by_lot}
         )
         for place in drawn
     )))  # fmt: skip
@@ -202,3 +232,37 @@ def test_the_command_corrects_a_rate(tmp_path: Path) -> None:
     assert found["interval"]["low"] < 30 / 180 < found["interval"]["high"]
     assert found["lam"] > 0.5
     assert "for new tasks" in Commands(tmp_path).run("calibrate", "correct", labels, cards, "--target", "new tasks")
+
+
+def test_quality_is_measured_on_representative_labels_alone_and_the_others_are_only_learned_from() -> None:
+    """Labels that were picked are the contrary of what the fact tells: they must not count as errors."""
+    fair = examples(240)
+    picked = [
+        each._replace(representative=False, label="1" if each.label == "-1" else "-1") for each in examples(60, 9)
+    ]
+    found = fit([*fair, *picked], "score", ABOUT).validation
+    assert found.measured == 240
+    assert found.raw == usual_of(fair).raw
+    assert found.always == usual_of(fair).always
+    with pytest.raises(CannotCalibrate, match="10 of 130 labelled steps are labelled blind"):
+        fit([*fair[:10], *(each._replace(representative=False) for each in fair[:120])], "score", ABOUT)
+
+
+def usual_of(some: list[Example]) -> Validation:
+    return fit(some, "score", ABOUT).validation
+
+
+def test_the_command_says_which_labels_it_did_not_measure_on_and_which_met_nothing(tmp_path: Path) -> None:
+    labels, cards = files(tmp_path)
+    every = [*read_labels(labels)]
+    every[0] = every[0].model_copy(update={"blind": False})
+    every[1] = every[1].model_copy(update={"rubric": "step@0.9.0", "rubric_digest": "sha256:" + "0" * 64})
+    every[2] = every[2].model_copy(update={"trace_id": "gone"})
+    labels.write_text("".join(to_jsonl(every)))
+    printed = Commands(tmp_path).run("calibrate", "fit", labels, cards, "--output", tmp_path / "c.json")
+    assert "89 labelled steps of" in printed
+    assert "measured on the 88 labelled blind and drawn with known probability; the other 1" in printed
+    assert "1 of these labels were given for another version" in printed
+    assert "1 labels met no step" in printed
+    told = Commands(tmp_path).json("calibrate", "correct", labels, cards)
+    assert (told["n"], told["left_out"], told["unmet"], told["other_wording"]) == (88, 1, 1, 1)

@@ -1,6 +1,10 @@
-"""The published contract: a fuzzer reads the OpenAPI document and finds the service to keep to it."""
+"""The published contract: a fuzzer reads the OpenAPI document and finds the service to keep to it.
+
+STEPJUDGE_FUZZ is how many requests of each kind it makes; 2000 takes about an hour.
+"""
 # pyright: basic
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,9 +12,18 @@ import httpx2
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
+from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from serving import serving
+
+EXAMPLES = int(os.environ.get("STEPJUDGE_FUZZ", "30"))
+FUZZING = settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+    derandomize="STEPJUDGE_FUZZ" not in os.environ,
+)
 
 TRACE = {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]}
 
@@ -38,26 +51,42 @@ PATHS = [
     ("GET", "/v1/states/{state_digest}/{step_digest}/verdicts"),
     ("GET", "/v1/queue"),
     ("GET", "/v1/agreement"),
+    ("POST", "/v1/stale"),
+    ("GET", "/v1/batches"),
+    ("POST", "/v1/batches"),
+    ("POST", "/v1/batches/collect"),
     ("GET", "/v1/rubrics"),
     ("GET", "/v1/rubrics/{reference}"),
     ("GET", "/v1/judges"),
+    ("GET", "/metrics"),
     ("GET", "/healthz"),
     ("GET", "/readyz"),
 ]
 
 
+SPOILABLE = [
+    (method, path)
+    for method, path in PATHS
+    if method == "POST" or path in ("/v1/verdicts", "/v1/labels", "/v1/labels/export", "/v1/queue", "/v1/agreement")
+]
+"""Operations that a request can be malformed for: they take a body or a query."""
+
+
 @pytest.mark.parametrize(("method", "path"), PATHS, ids=[f"{method} {path}" for method, path in PATHS])
 def test_every_operation_keeps_to_the_document(url: str, method: str, path: str) -> None:
-    schema = schemathesis.openapi.from_url(f"{url}/openapi.json")
-    operation = schema[path][method]
+    fuzz(url, method, path, GenerationMode.POSITIVE)
 
-    @given(case=operation.as_strategy())
-    @settings(
-        max_examples=60,
-        deadline=None,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-        derandomize=True,
-    )
+
+@pytest.mark.parametrize(("method", "path"), SPOILABLE, ids=[f"{method} {path}" for method, path in SPOILABLE])
+def test_a_malformed_request_is_refused_as_the_document_says(url: str, method: str, path: str) -> None:
+    fuzz(url, method, path, GenerationMode.NEGATIVE)
+
+
+def fuzz(url: str, method: str, path: str, mode: GenerationMode) -> None:
+    operation = schemathesis.openapi.from_url(f"{url}/openapi.json")[path][method]
+
+    @given(case=operation.as_strategy(generation_mode=mode))
+    @FUZZING
     def keeps(case: schemathesis.Case) -> None:
         # no schema can say what a trace is, or which rubrics there are: a request may fit the schema and be refused
         case.call_and_validate(base_url=url, excluded_checks=[positive_data_acceptance])
@@ -70,12 +99,7 @@ def test_whatever_is_said_about_a_real_trace_is_answered_as_documented(url: str,
     operation = schemathesis.openapi.from_url(f"{url}/openapi.json")[path]["POST"]
 
     @given(case=operation.as_strategy())
-    @settings(
-        max_examples=60,
-        deadline=None,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-        derandomize=True,
-    )
+    @FUZZING
     def keeps(case: schemathesis.Case) -> None:
         body: Any = case.body
         setattr(case, "body", {**body, "trace": TRACE, "format": None})  # noqa: B010 (its annotation is read-only)

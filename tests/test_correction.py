@@ -255,3 +255,34 @@ def test_the_line_says_what_the_judge_is_worth_in_labels() -> None:
     assert "PPI++: 100 labels of 600 steps, 200 tasks" in told
     assert "the judge is worth" in told
     assert "for this run" in told
+
+
+def test_a_step_that_occurs_often_counts_as_often_and_is_drawn_once() -> None:
+    """A good step that every run shares, and 100 bad ones: half of what the runs did was bad."""
+    shared = SampledStep("t", "run0", 0.0, 0.0, 1.0, 100)
+    bad = [SampledStep("t", f"run{place}", 1.0, 1.0, 1.0) for place in range(100)]
+    found = corrected([shared, *bad])
+    assert (found.estimate, found.labels_only, found.judge_only) == pytest.approx((0.5, 0.5, 0.5))
+    assert (found.n, found.distinct, found.steps) == (101, 101, 200)
+
+
+def test_the_rate_of_steps_that_occur_unequally_often_is_right_on_average_and_its_interval_holds_it() -> None:
+    lot = random.Random(12)
+    units = [(float(lot.random() < 0.5), lot.choice([1, 1, 2, 8])) for _ in range(400)]
+    units = [(0.0 if times == 8 else human, times) for human, times in units]  # what occurs often is good
+    truth = sum(human * times for human, times in units) / sum(times for _, times in units)
+    errors: list[float] = []
+    inside = 0
+    for _ in range(80):
+        drawn = set(lot.sample(range(400), 150))
+        steps = [
+            SampledStep(f"t{place}", f"t{place}", human if lot.random() < 0.8 else 1 - human,
+                        human if place in drawn else None, 150 / 400 if place in drawn else None, times)
+            for place, (human, times) in enumerate(units)
+        ]  # fmt: skip
+        found = corrected(steps)
+        assert found.interval is not None
+        errors.append(found.estimate - truth)
+        inside += found.interval.low <= truth <= found.interval.high
+    assert abs(sum(errors) / len(errors)) < 0.01
+    assert inside >= 70

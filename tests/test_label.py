@@ -32,7 +32,7 @@ def said(*labels: Label) -> list[Answered | None]:
 
 def later(label: Label, **fields: object) -> Label:
     return Label.model_validate(
-        label.model_dump() | {"created_at": "2026-12-01T11:00:00Z", "label_id": "later"} | fields
+        label.model_dump() | {"created_at": "2024-12-01T11:00:00Z", "label_id": "later"} | fields
     )
 
 
@@ -47,7 +47,7 @@ def test_a_later_answer_replaces_an_earlier_one_and_nothing_is_edited() -> None:
 def test_what_was_taken_back_is_no_label_any_more() -> None:
     first = label("yes")
     gone = later(first, answer=None, supersedes=first.label_id)
-    again = later(first, label_id="again", supersedes="later", created_at="2026-12-01T12:00:00Z")
+    again = later(first, label_id="again", supersedes="later", created_at="2024-12-01T12:00:00Z")
     assert said(first, gone) == []
     assert said(first, gone, again) == ["yes"]
 
@@ -83,6 +83,43 @@ def test_an_adjudication_wins_over_any_majority_and_is_no_vote_of_the_ceiling() 
     ]
 
 
+def test_taking_an_adjudication_back_leaves_the_adjudicator_s_own_answer() -> None:
+    mine, other = label("yes", annotator="a"), label("no", annotator="b")
+    ruling = later(mine, label_id="ruling", adjudicates=(other.label_id,))
+    undone = later(mine, label_id="undone", answer=None, supersedes="ruling", created_at="2024-12-01T12:00:00Z")
+    assert said(mine, other, ruling) == ["yes"]
+    assert standing([mine, other, ruling, undone]) == (mine, other)
+    assert said(mine, other, ruling, undone) == [None]
+
+
+def test_taking_a_later_answer_back_does_not_bring_the_one_before_it_back() -> None:
+    first = label("yes")
+    second = later(first, answer="no")
+    gone = later(first, answer=None, supersedes="later", label_id="gone", created_at="2024-12-01T12:00:00Z")
+    assert standing([first, second, gone]) == ()
+    earlier = later(first, answer=None, supersedes=first.label_id, label_id="gone", created_at="2024-12-01T12:00:00Z")
+    assert standing([first, second, earlier]) == (second,), "only what it names is taken back"
+
+
+def test_an_adjudication_lapses_when_a_label_that_it_settled_no_longer_stands() -> None:
+    one, other = label("yes", annotator="a"), label("no", annotator="b")
+    ruling = label("yes", annotator="c", label_id="ruling", adjudicates=(one.label_id, other.label_id))
+    noon = "2024-12-01T12:00:00Z"
+    turned = label("undetermined", annotator="b", label_id="turned", supersedes=other.label_id, created_at=noon)
+    (found,) = settled([one, other, ruling, turned])
+    assert (found.said, found.adjudicated, found.labels) == (None, False, (one, turned))
+    agreed = label("yes", annotator="b", label_id="agreed", supersedes=other.label_id, created_at=noon)
+    assert [(each.said, each.adjudicated) for each in settled([one, other, ruling, agreed])] == [("yes", False)]
+    assert said(one, ruling) == ["yes"], "of a label that is not at hand nobody knows that it fell"
+
+
+def test_times_are_compared_as_times() -> None:
+    first = label("no")
+    second = later(first, answer="yes", created_at="2024-12-01T10:00:00.9Z")
+    assert said(second, first) == ["yes"]
+    assert said(later(first, answer="yes", created_at="2024-12-01T10:00:00.000001Z"), first) == ["yes"]
+
+
 def test_calls_criteria_and_steps_are_questions_of_their_own() -> None:
     labels = [label("yes", call=1), label("no", call=2), label("no", criterion="useful"), label("no", step=2)]
     assert said(*labels) == ["yes", "no", "no", "no"]
@@ -90,7 +127,7 @@ def test_calls_criteria_and_steps_are_questions_of_their_own() -> None:
 
 def test_versions_of_a_rubric_share_their_questions() -> None:
     newer = SMALL.model_copy(update={"version": "1.1.0"})
-    assert said(label("yes"), label("no", rubric=newer, created_at="2026-12-02T10:00:00Z")) == ["no"]
+    assert said(label("yes"), label("no", rubric=newer, created_at="2024-12-02T10:00:00Z")) == ["no"]
 
 
 @pytest.mark.parametrize(
@@ -106,6 +143,7 @@ def test_versions_of_a_rubric_share_their_questions() -> None:
         {"annotator": " "},
         {"state_digest": "sha256:zz"},
         {"created_at": "yesterday"},
+        {"created_at": "2024-02-30T10:00:00Z"},
         {"sampling": {"design": "uniform", "probability": 0}},
         {"label_id": "../x"},
     ],
@@ -123,6 +161,13 @@ def test_a_label_may_only_replace_ones_own_and_only_answer_the_same_question() -
     assert "another question" in fault(later(first, supersedes=other.label_id), known)
     assert "to settle it, adjudicate" in fault(later(first, supersedes=first.label_id, annotator="x"), known)
     assert fault(later(first, adjudicates=(first.label_id,), annotator="x"), known) == ""
+
+
+def test_nobody_adjudicates_a_label_of_ones_own() -> None:
+    mine, other = label("yes"), label("no", annotator="other")
+    known = {mine.label_id: mine, other.label_id: other}
+    assert fault(later(mine, adjudicates=(other.label_id,)), known) == "", "a party may settle what others said"
+    assert "your own" in fault(later(mine, adjudicates=(other.label_id, mine.label_id)), known)
 
 
 def test_what_a_person_is_asked_leaves_out_what_does_not_apply() -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,18 @@ def test_of_several_labels_all_are_stored_or_none(client: JudgeClient) -> None:
     assert client.all_labels(annotator="whole") == ()
     # one may name another of the same request
     assert client.label([good, of(kept, 1, annotator="whole", answer="no", supersedes="whole-1")]).known == 0
+
+
+def test_a_label_from_the_future_is_refused(client: JudgeClient) -> None:
+    kept = client.keep(SMALL)
+    soon, ahead = (
+        (datetime.now(UTC) + timedelta(minutes=minutes)).isoformat(timespec="seconds").replace("+00:00", "Z")
+        for minutes in (1, 30)
+    )
+    with pytest.raises(JudgeRefused, match="in the future") as refused:
+        client.label([of(kept, 1, annotator="ahead", created_at=ahead)])
+    assert refused.value.problem.status == 422
+    assert client.label([of(kept, 1, annotator="soon", created_at=soon)]).known == 0, "clocks differ a little"
 
 
 @pytest.mark.parametrize(

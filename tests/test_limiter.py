@@ -94,7 +94,9 @@ def test_a_limit_that_nobody_told_is_found_and_hardly_ever_passed(at_once: int) 
 
     assert account.answered == 1_000
     assert seconds <= ideal * (1.10 if at_once <= 64 else 1.6)  # 200 at once: growing there takes a quarter of the run
-    assert account.refused <= (0.03 if at_once >= 64 else 0.07) * 1_000  # of 8 at once, 24 are refused in the first moment
+    assert (
+        account.refused <= (0.03 if at_once >= 64 else 0.07) * 1_000
+    )  # of 8 at once, 24 are refused in the first moment
 
 
 def test_a_long_run_stays_near_the_limit() -> None:

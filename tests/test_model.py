@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from judge_service.direct_line import Wire
 from judge_service.endpoint import addresses, listed_price_holds, variables
 from judge_service.errors import UnknownJudge
-from judge_service.direct_line import Wire
 from judge_service.limiter import Limiters
 from judge_service.messages import messages
 from judge_service.model import ModelUnavailable

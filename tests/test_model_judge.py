@@ -65,7 +65,13 @@ class Bench:
 
     def open(self, script: Callable[[Request], Any], faults: Policy | None = None, **model: Any) -> JudgeClient:
         self.provider = self._stack.enter_context(Provider(script, faults=faults))
-        judge = {"model": "openai/fake", "api_base": self.provider.base_url, "timeout_s": 5.0, "via": self._via, **model}
+        judge = {
+            "model": "openai/fake",
+            "api_base": self.provider.base_url,
+            "timeout_s": 5.0,
+            "via": self._via,
+            **model,
+        }
         settings = {"data_dir": self._data_dir, "judge": "fake", "judges": {"fake": judge}}
         return self._stack.enter_context(JudgeClient.embedded(**settings))
 
@@ -338,12 +344,13 @@ def test_a_rubric_that_asks_each_criterion_alone_is_audited_prompt_by_prompt(ben
     client = bench.open(always("yes"))
 
     card = client.score(ONE_STEP, rubric=alone)
-    audit = client.audit(card.steps[0].verdict_id)
+    whole = client.audit(card.steps[0].verdict_id)
+    audits = [client.audit(vote.verdict_id) for vote in whole.record.votes]
 
     sent = [f"{request.system}\n{request.user}" for request in bench.provider.requests]
-    assert sorted(audit.prompts) == sorted(sent)
-    assert len(audit.record.prompt_digests) == len(sent) == 3
-    assert (audit.prompt_matches, audit.state_matches) == (True, True)
+    assert sorted(prompt for audit in audits for prompt in audit.prompts) == sorted(sent)
+    assert [vote.member for vote in whole.record.votes] == ["valid", "relevant", "useful"]
+    assert {(audit.prompt_matches, audit.state_matches) for audit in audits} == {(True, True)}
 
 
 @pytest.mark.parametrize("first_reply", ["contradictory", "invented"])

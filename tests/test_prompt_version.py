@@ -35,8 +35,8 @@ def test_the_prompt_and_the_reply_schema_change_only_with_their_version() -> Non
     # Changed? Then raise the version in prompt.py, reply.py or facts/__init__.py, and run pytest --inline-snapshot=fix.
     assert (PROMPT_VERSION, digest([*prompts]), digest([*schemas])) == snapshot(
         (
-            "prompt 1, reply 1, facts 1",
-            "sha256:be5586e7fd89595ffba53920c2a8016b490ee41f75b7caf2ea8e2d93791a9f67",
+            "prompt 2, reply 1, facts 2",
+            "sha256:225c5ca29b81baaadbef931db6b421a6f331645455807d7d01a00c993281a815",
             "sha256:4f60a14567798806207a8b683fa8a54c0baf477a456dd03ebdc6d75007850083",
         )
     )

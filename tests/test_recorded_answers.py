@@ -154,6 +154,27 @@ def test_what_is_missing_and_what_nobody_gave_are_told_apart(tmp_path: Path) -> 
     assert (answers.judge, answers.dataset, steps[0].task_id) == ("a", "d", "d:0")
 
 
+def test_a_zero_padded_index_finds_its_explanation(tmp_path: Path) -> None:
+    judge = tmp_path / "judge.jsonl"
+    judge.write_text(row({"02": 0, "4": 0}, {"2": "nothing came of it", "004": "nor of this", "note": "of no step"}))
+    answers = read_recorded(judge).traces[0].answers
+    assert [(each.place, each.state, each.reason) for each in answers] == [
+        (2, "given", "nothing came of it"),
+        (4, "given", "nor of this"),
+    ]
+
+
+def test_a_file_of_two_annotators_is_refused(tmp_path: Path) -> None:
+    judge = tmp_path / "judge.jsonl"
+    others = {"record_id": "d:1:0", "annotator": "b"}
+    judge.write_text(row({"2": 1}, {"2": "x"}) + "\n" + row({"2": 1}, {"2": "x"}, **others))
+    with pytest.raises(BadRecordedAnswers, match=r"line 2: the answers are of 'b', and those of line 1 of 'a'"):
+        read_recorded(judge)
+    assert read_recorded(judge, judge="Both").judge == "Both", "who names them says that they belong together"
+    judge.write_text(row({"2": 1}, {"2": "x"}) + "\n" + row({"2": 1}, record_id="d:1:0"))
+    assert read_recorded(judge).judge == "a", "a row that names nobody contradicts nobody"
+
+
 def test_a_file_by_the_name_of_its_data_set_is_of_the_judge_that_its_folder_names(tmp_path: Path) -> None:
     (tmp_path / "Some-Model").mkdir()
     file = tmp_path / "Some-Model" / "d.jsonl"
@@ -173,6 +194,8 @@ def test_a_file_by_the_name_of_its_data_set_is_of_the_judge_that_its_folder_name
         (row({"x": 1}), "'x' in `step_labels` is no message index"),
         (row({"2": 2}), "step 2: 2 is none of −1, 0, 1"),
         (row({"2": True}), "step 2: true is none of"),
+        (row({"1": 1, "01": -1}), "'1' and '01' in `step_labels` are the same step: keep one"),
+        (row({"2": 1}, {"2": "a", "02": "b"}), "'2' and '02' in `explanations.steps` are the same step: keep one"),
         (row({"2": 1}) + "\n" + row({"2": 1}), "lines 1 and 2 are both of 'd:0:0'"),
         ('{"a":' * 200, "line 1: no JSON"),
     ],

@@ -48,6 +48,8 @@ class Tally:
     """Traces without a scorecard: unreadable, or refused by the service."""
     unfinished: int = 0
     """Traces with answers that are missing for a cause that may pass; the next run scores them again."""
+    waiting: int = 0
+    """Traces with questions that wait in a batch; they have no line yet."""
     kept: int = 0
     """Traces that an earlier run had finished."""
     steps: int = 0
@@ -87,29 +89,31 @@ class Bulk:
         async with send:
             entries = entries_of(self.files, self.trace_format)
             while (entry := await anyio.to_thread.run_sync(next, entries, None)) is not None:
-                if self._key(entry) in book.kept:
+                if key_of(entry, self.options) in book.kept:
                     tally.kept += 1
                     self.on_progress(tally)
                 else:
                     await send.send(entry)
 
-    async def _work(
-        self, receive: MemoryObjectReceiveStream[Entry], book: Journal, tally: Tally, purse: Purse
-    ) -> None:
+    async def _work(self, receive: MemoryObjectReceiveStream[Entry], book: Journal, tally: Tally, purse: Purse) -> None:
         async with receive:
             async for entry in receive:
-                line, card = await self._line(entry, purse)
-                await anyio.to_thread.run_sync(book.keep, self._key(entry), line)
-                _count(tally, line, card)
+                line, card = await self.line(entry, purse)
+                if card is not None and "in_batch" in card.causes:
+                    tally.waiting += 1
+                else:
+                    await anyio.to_thread.run_sync(book.keep, key_of(entry, self.options), line)
+                    count(tally, line, card)
                 self.on_progress(tally)
 
-    async def _line(self, entry: Entry, purse: Purse) -> tuple[JsonObject, Scorecard | None]:
+    async def line(self, entry: Entry, purse: Purse | None = None) -> tuple[JsonObject, Scorecard | None]:
+        """An entry's line, and its scorecard where it has one. Without a purse, the options alone limit what it costs."""
         known: JsonObject = {"source": entry.source, "number": entry.number}
         if entry.trace is None:
             return {**known, "error": entry.error}, None
         known["trace_id"] = entry.trace.trace_id
         try:
-            card = await self._scored(entry.trace, purse)
+            card = await self._scored(entry.trace, purse or Purse(None))
         except JudgeRefused as error:
             return {**known, "error": str(error)}, None
         return {**known, "scorecard": card.model_dump(mode="json")}, card
@@ -118,20 +122,24 @@ class Bulk:
         if purse.limit_usd is None:
             return await self.client.score(trace, **self.options)
         estimate = await self.client.estimate(trace, **self.options)
-        async with purse.grant(estimate.cost_usd) as grant:
+        card = await self._granted(trace, purse, estimate.cost_usd, estimate.cost_usd)
+        if "budget" in card.causes and estimate.cost_usd is not None:
+            # the most that one request may cost can be far above what it will: once more, with all that is left
+            again = await self._granted(trace, purse, estimate.cost_usd, purse.limit_usd / 2)
+            costs = (card.cost_usd, again.cost_usd)
+            card = again.model_copy(update={"cost_usd": None if None in costs else sum(cost or 0.0 for cost in costs)})
+        return card
+
+    async def _granted(
+        self, trace: Trace, purse: Purse, expected_usd: float | None, wanted_usd: float | None
+    ) -> Scorecard:
+        async with purse.grant(wanted_usd) as grant:
             limited: ScoreOptions = {**self.options, "max_cost_usd": grant.usd}
             card = await self.client.score(trace, **limited)
             grant.spent = card.cost_usd or 0.0
+            if "in_batch" in card.causes:
+                grant.spent += expected_usd or 0.0  # to be paid, when the batch is answered
         return card
-
-    def _key(self, entry: Entry) -> str:
-        chosen: dict[str, Any] = dict(self.options)
-        rubric = chosen.get("rubric")
-        how = [
-            rubric if isinstance(rubric, str | None) else rubric.digest,
-            *(chosen.get(name) for name in ("judge", "steps", "group", "format")),
-        ]
-        return digest([entry.source, entry.number, entry.trace.trace_id if entry.trace else None, *how])
 
 
 def entries_of(files: Sequence[Path], trace_format: str | None) -> Iterator[Entry]:
@@ -159,6 +167,17 @@ def _entries(file: Path, trace_format: str | None) -> Iterator[Entry]:
         yield Entry(str(file), number, trace)
 
 
+def key_of(entry: Entry, options: ScoreOptions) -> str:
+    """What a line is known by: where its trace was found, and how it is scored."""
+    chosen: dict[str, Any] = dict(options)
+    rubric = chosen.get("rubric")
+    how = [
+        rubric if isinstance(rubric, str | None) else rubric.digest,
+        *(chosen.get(name) for name in ("judge", "steps", "group", "format")),
+    ]
+    return digest([entry.source, entry.number, entry.trace.trace_id if entry.trace else None, *how])
+
+
 def finished(line: JsonValue) -> bool:
     """Whether a line needs no second try: it holds a scorecard that nothing is missing from for a cause that may pass."""
     card = line.get("scorecard") if isinstance(line, dict) else None
@@ -166,7 +185,8 @@ def finished(line: JsonValue) -> bool:
     return isinstance(causes, dict) and not PASSING.intersection(causes)
 
 
-def _count(tally: Tally, line: JsonObject, card: Scorecard | None) -> None:
+def count(tally: Tally, line: JsonObject, card: Scorecard | None) -> None:
+    """Add a line to the tally."""
     tally.done += 1
     if card is None:
         tally.failed += 1

@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from stepjudge.calibration_features import FEATURES_VERSION, features_of
 from stepjudge.contract import Scorecard, StepScore
 from stepjudge.errors import StepjudgeError
+from stepjudge.interval import Interval
 from stepjudge.value import Value
 
 CalibratedReading = Literal["score", "passes", "bad"]
@@ -48,6 +49,8 @@ class Validation(Value):
     """Cross-validated by task: every step is predicted by weights that no step of its task had a part in."""
 
     folds: int
+    measured: int | None = None
+    """On how many steps: those with a blind label of known probability. Null in files of older versions: on all."""
     calibrated: Quality
     raw: Quality
     """The judge's verdicts on the same steps; one without a reading counts as wrong."""
@@ -55,11 +58,15 @@ class Validation(Value):
     """The same model, given nothing but the step's number. What it reaches says nothing about steps."""
     always: Quality
     """The most frequent label, always."""
+    gain: Interval | None = None
+    """Of the accuracy of `calibrated` minus that of the best of the other three, tasks drawn with both."""
 
     @property
     def helps(self) -> bool:
-        """Whether the weights predict better than the verdicts and than the control."""
-        return self.calibrated.accuracy > self.raw.accuracy and self.calibrated.accuracy > self.control.accuracy
+        """Whether the weights surely predict better than verdicts, control and the most frequent label."""
+        others = (self.raw, self.control, self.always)
+        better = all(self.calibrated.accuracy > each.accuracy for each in others)
+        return better and self.gain is not None and self.gain.low > 0
 
 
 class Calibration(Value):

@@ -13,6 +13,7 @@ import numpy as np
 from stepjudge.calibration import CLASSES, CalibratedReading, Calibration, Quality, Term, Validation
 from stepjudge.calibration_features import Features
 from stepjudge.errors import StepjudgeError
+from stepjudge.interval import Cluster, Interval, paired_bootstrap
 
 STRENGTHS = (0.1, 0.3, 1.0, 3.0)
 FOLDS, INNER_FOLDS = 5, 4
@@ -36,6 +37,8 @@ class Example(NamedTuple):
     """One of the reading's classes."""
     raw: str | None
     """The verdict's own class; null when it has none."""
+    representative: bool = True
+    """Whether quality may be measured on it: labelled blind, and drawn with known probability. Others are learned from."""
 
 
 class Model(NamedTuple):
@@ -80,16 +83,24 @@ def fit(examples: Sequence[Example], reading: CalibratedReading, about: About, *
 
 
 def validated(examples: Sequence[Example], classes: Sequence[str], seed: int = 0) -> Validation:
-    """Of steps whose task was held out."""
-    labels = [each.label for each in examples]
+    """Of representative steps whose task was held out; the weights may have learned from all others."""
+    kept = [place for place, each in enumerate(examples) if each.representative]
+    fair = [examples[place] for place in kept]
+    labels = [each.label for each in fair]
     most = max(sorted(set(labels)), key=labels.count)
     by_number = [each._replace(features={f"step {min(each.position, 12)}": 1.0}) for each in examples]
+    odds, control = held_out(examples, classes, seed)[kept], held_out(by_number, classes, seed)[kept]
+    raw, always = [each.raw for each in fair], [most] * len(labels)
+    others: list[Sequence[str | None]] = [raw, _likeliest(control, classes), always]
+    best = max(others, key=lambda said: _matches(labels, said))
     return Validation(
         folds=min(FOLDS, len({each.task for each in examples})),
-        calibrated=_quality(labels, classes, held_out(examples, classes, seed)),
-        control=_quality(labels, classes, held_out(by_number, classes, seed)),
-        raw=_agreement(labels, [each.raw for each in examples], classes),
-        always=_agreement(labels, [most] * len(labels), classes),
+        measured=len(fair),
+        calibrated=_quality(labels, classes, odds),
+        control=_quality(labels, classes, control),
+        raw=_agreement(labels, raw, classes),
+        always=_agreement(labels, always, classes),
+        gain=_gain(fair, best, _likeliest(odds, classes), seed),
     )
 
 
@@ -170,10 +181,31 @@ def _softmax(sums: np.ndarray) -> np.ndarray:
 
 
 def _quality(labels: Sequence[str], classes: Sequence[str], predicted: np.ndarray) -> Quality:
-    chosen: list[str | None] = [classes[int(place)] for place in predicted.argmax(axis=1)]
     chance = predicted[np.arange(len(labels)), [classes.index(label) for label in labels]]
     loss = float(-np.log(np.maximum(chance, _LEAST)).mean())
-    return _agreement(labels, chosen, classes).model_copy(update={"log_loss": loss})
+    return _agreement(labels, _likeliest(predicted, classes), classes).model_copy(update={"log_loss": loss})
+
+
+def _likeliest(predicted: np.ndarray, classes: Sequence[str]) -> list[str]:
+    return [classes[int(place)] for place in predicted.argmax(axis=1)]
+
+
+def _matches(labels: Sequence[str], said: Sequence[str | None]) -> int:
+    return sum(label == word for label, word in zip(labels, said, strict=True))
+
+
+def _gain(
+    examples: Sequence[Example], before: Sequence[str | None], after: Sequence[str | None], seed: int
+) -> Interval | None:
+    """Of the difference in accuracy: steps of one task are alike, so tasks are drawn. Null with one task."""
+    by_task: dict[str, list[tuple[bool, bool]]] = {}
+    for each, first, second in zip(examples, before, after, strict=True):
+        by_task.setdefault(each.task, []).append((first == each.label, second == each.label))
+    pairs = [
+        (Cluster(sum(a for a, _ in mine), len(mine)), Cluster(sum(b for _, b in mine), len(mine)))
+        for _, mine in sorted(by_task.items())
+    ]
+    return paired_bootstrap(pairs, seed) if len(pairs) > 1 else None
 
 
 def _agreement(labels: Sequence[str], said: Sequence[str | None], classes: Sequence[str]) -> Quality:
@@ -181,7 +213,7 @@ def _agreement(labels: Sequence[str], said: Sequence[str | None], classes: Seque
     from sklearn.metrics import cohen_kappa_score
 
     words = ["none" if word is None else word for word in said]
-    right = sum(label == word for label, word in zip(labels, words, strict=True))
+    right = _matches(labels, words)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # where both only ever say one thing
         kappa = float(cohen_kappa_score(labels, words, labels=[*classes, "none"]))
@@ -194,6 +226,12 @@ def _check(examples: Sequence[Example]) -> None:
         raise CannotCalibrate(
             f"{len(examples)} labelled steps of {tasks} tasks: it takes at least {FEWEST_STEPS} of {FEWEST_TASKS}, and on "
             "public labels less than 50 labelled traces mostly made a judge worse"
+        )
+    fair = sum(each.representative for each in examples)
+    if fair < FEWEST_STEPS:
+        raise CannotCalibrate(
+            f"{fair} of {len(examples)} labelled steps are labelled blind and were drawn with known probability: quality is "
+            f"measured on those alone, and it takes at least {FEWEST_STEPS}; label a uniform draw"
         )
     if len(kinds) < 2:
         raise CannotCalibrate(f"every label is {kinds.pop()!r}: there is nothing to tell apart")

@@ -11,7 +11,8 @@ import httpx2
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from pydantic import TypeAdapter, ValidationError
 
-from stepjudge.connection import EMBEDDED, embedded, over_http, problem, unreachable
+from stepjudge.address import place, redirect
+from stepjudge.connection import EMBEDDED, NO_ANSWER, embedded, over_http, problem, unreachable
 from stepjudge.contract import (
     Audit,
     Batches,
@@ -26,8 +27,9 @@ from stepjudge.contract import (
     ScoreRequest,
     VerdictPage,
 )
-from stepjudge.errors import JudgeRefused, JudgeUnreachable
+from stepjudge.errors import JudgeRefused, JudgeUnreachable, UnreadableTrace
 from stepjudge.grouping import Grouping
+from stepjudge.json_fault import json_fault
 from stepjudge.label import Label
 from stepjudge.label_contract import (
     Agreements,
@@ -95,8 +97,8 @@ _EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 class AsyncJudgeClient:
     """Asks a judge service. Use it as an async context manager.
 
-    Methods raise JudgeUnreachable when there is no answer, and JudgeRefused, which carries the problem, when the
-    service declines. A step that could not be judged is neither: its answers are `undetermined`.
+    Methods raise JudgeUnreachable when there is no answer, JudgeRefused, which carries the problem, when the service
+    declines, and UnreadableTrace for a document that is no JSON. No message tells the key or a password. A step that could not be judged is neither: its answers are `undetermined`.
     """
 
     def __init__(self, url: str, *, api_key: str | None = None, timeout_s: float = 3_600.0) -> None:
@@ -221,7 +223,7 @@ class AsyncJudgeClient:
         try:
             return answer.model_validate_json(response.content)
         except ValidationError as error:
-            raise JudgeUnreachable(f"what answers at {self._http.base_url} is no judge service: {error}") from error
+            raise self._no_service(error) from error
 
     async def _get(self, path: str, parameters: Mapping[str, str] | None = None) -> bytes:
         return (await self._sent(self._http.build_request("GET", path, params=parameters))).content
@@ -229,23 +231,36 @@ class AsyncJudgeClient:
     async def _sent(self, request: httpx2.Request) -> httpx2.Response:
         try:
             response = await self._http.send(request)
-        except httpx2.TransportError as error:
+        except NO_ANSWER as error:
             raise unreachable(error, self._http) from error
+        if response.has_redirect_location:
+            raise redirect(response)
         if response.is_error:
             raise JudgeRefused(problem(response))
         return response
+
+    def _no_service(self, error: ValidationError) -> JudgeUnreachable:
+        return JudgeUnreachable(f"what answers at {place(self._http.base_url)} is no judge service: {error}")
 
     async def _events(self, body: ScoreRequest) -> AsyncIterator[Event]:
         headers = {"accept": "application/x-ndjson"}
         try:
             async with self._http.stream("POST", "/v1/score", **_json(body, headers)) as response:
+                if response.has_redirect_location:
+                    raise redirect(response)
                 if response.is_error:
                     await response.aread()
                     raise JudgeRefused(problem(response))
                 async for line in response.aiter_lines():
-                    yield _EVENT.validate_json(line)
-        except httpx2.TransportError as error:
+                    yield self._event(line)
+        except NO_ANSWER as error:
             raise unreachable(error, self._http) from error
+
+    def _event(self, line: str) -> Event:
+        try:
+            return _EVENT.validate_json(line)
+        except ValidationError as error:
+            raise self._no_service(error) from error
 
 
 class JudgeClient:
@@ -389,4 +404,10 @@ def _json(
     document = body.model_dump(mode="json", exclude={"trace"})
     if isinstance(body, ScoreRequest | KeepRequest):
         document["trace"] = body.trace
-    return {"content": json.dumps(document), "headers": {"content-type": "application/json", **(headers or {})}}
+    try:
+        content = json.dumps(document)
+    except (TypeError, ValueError, RecursionError) as error:
+        if not isinstance(body, ScoreRequest | KeepRequest):
+            raise
+        raise UnreadableTrace(json_fault(body.trace) or f"the document is no JSON: {error}") from error
+    return {"content": content, "headers": {"content-type": "application/json", **(headers or {})}}

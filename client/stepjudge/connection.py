@@ -8,18 +8,23 @@ import anyio
 import httpx2
 from pydantic import ValidationError
 
+from stepjudge.address import address, place, service_key
 from stepjudge.errors import JudgeUnreachable, Problem
 from stepjudge.inprocess import Asgi, InProcessTransport
 
 EMBEDDED = "http://stepjudge.embedded"
+NO_ANSWER = (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError)
+"""What the way to a service may raise; a host's name that cannot be one is a UnicodeError."""
 
 
 @asynccontextmanager
 async def over_http(url: str, api_key: str | None, timeout_s: float) -> AsyncGenerator[httpx2.AsyncClient]:
-    headers = {"authorization": f"Bearer {api_key}"} if api_key else {}
+    """Raises JudgeUnreachable for a url that is no address, and for a key that no header can hold."""
+    base, key = address(url), service_key(api_key)
+    headers = {"authorization": f"Bearer {key}"} if key else {}
     timeout = httpx2.Timeout(timeout_s, connect=10.0)
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=64)
-    async with httpx2.AsyncClient(base_url=url, headers=headers, timeout=timeout, limits=limits) as http:
+    async with httpx2.AsyncClient(base_url=base, headers=headers, timeout=timeout, limits=limits) as http:
         yield http
 
 
@@ -48,6 +53,8 @@ async def _started(settings: Mapping[str, Any], stack: AsyncExitStack) -> tuple[
         from judge_service.errors import JudgeError
         from judge_service.settings import Settings
     except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] in ("judge_service", "stepjudge") and "." in (error.name or ""):
+            raise  # a broken installation of ours, which no further package mends
         raise JudgeUnreachable(
             f"the embedded service needs more packages ({error.name}): pip install 'stepjudge[service]'"
         ) from error
@@ -68,5 +75,7 @@ def problem(response: httpx2.Response) -> Problem:
         return Problem(title=response.reason_phrase or "Error", status=response.status_code, detail=response.text[:500])
 
 
-def unreachable(error: httpx2.TransportError, http: httpx2.AsyncClient) -> JudgeUnreachable:
-    return JudgeUnreachable(f"no answer from {http.base_url}: {error or type(error).__name__}")
+def unreachable(error: Exception, http: httpx2.AsyncClient) -> JudgeUnreachable:
+    """Says what happened. Only what the network says is quoted: other errors quote what was sent, the key too."""
+    about = str(error) if isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError) else ""
+    return JudgeUnreachable(f"no answer from {place(http.base_url)}: {about or type(error).__name__}")

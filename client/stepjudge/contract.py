@@ -1,8 +1,8 @@
 """The contract is what travels between client and service: a request to score, and the scorecard that answers it."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from stepjudge.errors import Problem
 from stepjudge.grouping import Grouping
@@ -36,6 +36,15 @@ class ScoreRequest(Value):
     """Which sample of the judge's answers is wanted. Each is asked for, and remembered, on its own."""
     made: bool = Field(default=False, strict=True)
     """Whether the trace was made to test the judge rather than met: its steps are never drawn for labelling."""
+    batch: bool = Field(default=False, strict=True)
+    """Ask no model now: what is left to ask goes into the next batch, and its answers are `undetermined` with the cause
+    `in_batch` until the batch is collected. Cannot be `fresh`."""
+
+    @model_validator(mode="after")
+    def _batches_are_remembered(self) -> Self:
+        if self.batch and self.fresh:
+            raise ValueError("batch: what a batch answers is remembered, so it cannot be fresh")
+        return self
 
 
 class RubricRef(Value):
@@ -79,6 +88,9 @@ class StepScore(Value):
     cuts: tuple[Cut, ...] = ()
     cached: bool
     verdict_id: str
+    state_digest: str = ""
+    """Of everything before the step; labels of the step name the same two. Empty on scorecards of older services."""
+    step_digest: str = ""
     cost_usd: float | None
     """What this request paid for the step: 0 when it was cached, null when the price is not known."""
 
@@ -220,6 +232,32 @@ class JudgeCard(Value):
     default: bool
     specification: JsonObject
     note: str = ""
+
+
+class BatchCard(Value):
+    """A batch that was sent to a provider."""
+
+    name: str
+    judge: str
+    provider_id: str | None
+    """The provider's own name for it; null when it is not known whether the provider has it."""
+    state: Literal["sending", "sent", "done"]
+    told: str
+    """What the provider last said of it, such as `in_progress` or `expired`."""
+    questions: int
+    created_at: str
+    """RFC 3339, UTC."""
+
+
+class Batches(Value):
+    """Questions that go to providers in batches."""
+
+    open: int
+    """Questions that no batch has taken yet."""
+    under_way: int
+    """Questions in batches that have not been collected."""
+    batches: tuple[BatchCard, ...]
+    """Newest first."""
 
 
 class VerdictSummary(Value):

@@ -55,9 +55,11 @@ class Correction(Value):
     lam: float
     """Weight on the judge: 0 ignores it, 1 takes its errors out in full."""
     n: int
-    """Labelled steps."""
+    """Labelled steps. One that occurs several times is one."""
     steps: int
-    """Scored steps, N."""
+    """Scored steps, N, counted as often as they occur."""
+    distinct: int
+    """Scored steps that differ: each is drawn once, whatever it counts."""
     tasks: int
     """G."""
     n_eff: float | None
@@ -104,19 +106,21 @@ def corrected(
     if alike and looks_like_whole_traces(every):
         drawing = "whole traces"
     judged = np.array([step.judged or 0.0 for step in every])
+    times = np.array([step.times for step in every], dtype=float)
     drawn = np.array([place for place, step in enumerate(every) if step.human is not None])
     human = np.array([step.human for step in every if step.human is not None], dtype=float)
     chance = np.array([step.probability for step in every if step.human is not None], dtype=float)
     if alike:
         chance = np.full(len(drawn), len(drawn) / len(every))
     why = _why_alone(human.tolist(), quantity, rule)
-    found = difference(judged, human, drawn, chance, use_judge=not why)
+    weight = times[drawn] / chance
+    found = difference(judged, human, drawn, chance, times, use_judge=not why)
     tasks, traces = _codes([step.task for step in every]), _codes([step.trace for step in every])
     notes = (WHOLE_TRACES,) if drawing == "whole traces" else ()
     if drawing == "whole traces" and target == "this run":
         interval, n_eff = over_traces(found, len(drawn) / len(every), drawn, traces, quantity)
     elif target == "new tasks":
-        interval, n_eff = over_tasks(found, judged, drawn, tasks, quantity)
+        interval, n_eff = over_tasks(found, judged, drawn, tasks, times, quantity)
     else:
         interval, n_eff = over_steps(found, len(drawn), quantity)
     return Correction(
@@ -127,15 +131,16 @@ def corrected(
         why_no_interval="" if interval else "one cluster: how far others differ cannot be seen",
         method="labels only" if why else "PPI++",
         why=why,
-        judge_only=float(judged.mean()),
-        labels_only=float(human @ (1 / chance) / (1 / chance).sum()),
+        judge_only=float(times @ judged / times.sum()),
+        labels_only=float(human @ weight / weight.sum()),
         lam=found.lam,
         n=len(drawn),
-        steps=len(every),
+        steps=int(times.sum()),
+        distinct=len(every),
         tasks=len(set(tasks.tolist())),
         n_eff=None if n_eff == float("inf") else n_eff,
         worth=found.worth,
-        abstained=sum(step.judged is None for step in every),
+        abstained=sum(step.times for step in every if step.judged is None),
         drawing=drawing,
         notes=notes,
     )

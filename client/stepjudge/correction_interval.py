@@ -44,13 +44,13 @@ def over_traces(
 
 
 def over_tasks(
-    found: Difference, judged: "Numbers", drawn: "Places", tasks: "Places", quantity: Quantity
+    found: Difference, judged: "Numbers", drawn: "Places", tasks: "Places", times: "Numbers", quantity: Quantity
 ) -> tuple[Interval | None, float]:
     groups, labelled = int(tasks.max()) + 1, len(set(tasks[drawn].tolist()))
     if labelled < 2:
         return None, 0.0
     # Where the judge is left out, tasks without a label say nothing
-    error = clustered_error(found, judged, drawn, tasks)
+    error = clustered_error(found, judged, drawn, tasks, times)
     return _clustered(found, error, groups if found.lam else labelled, "tasks", quantity)
 
 

@@ -39,24 +39,32 @@ class Difference(NamedTuple):
 
 
 def difference(
-    judged: "Numbers", human: "Numbers", drawn: "Places", chance: "Numbers", *, use_judge: bool = True
+    judged: "Numbers",
+    human: "Numbers",
+    drawn: "Places",
+    chance: "Numbers",
+    times: "Numbers | None" = None,
+    *,
+    use_judge: bool = True,
 ) -> Difference:
-    """`judged` (N), `human` and `chance` (n) of the steps at `drawn` (n places), n above 2.
+    """`judged` and `times` (N), `human` and `chance` (n) of the steps at `drawn` (n places), n above 2.
 
     Steps drawn with different chances are weighted by 1/chance, over the sum of these weights (Hájek). With equal chances
-    this is the plain mean, and the standard error is sqrt((1−n/N) Σ(r−r̄)²/(n−2)/n).
+    this is the plain mean, and the standard error is sqrt((1−n/N) Σ(r−r̄)²/(n−2)/n). A step that occurs several times is
+    drawn once and counts as often as it occurs (`times`; once where that is null), so its error counts whole.
     """
     import numpy as np
 
     n = len(drawn)
-    weight = 1 / chance
+    occurs = np.ones(len(judged)) if times is None else times
+    weight = occurs[drawn] / chance
     weight = weight / weight.sum()
     own = judged[drawn]
     middle, own_middle = weight @ human, weight @ own
     away, own_away = human - middle, own - own_middle
     own_spread = weight @ own_away**2
     lam = float(np.clip((weight @ (away * own_away)) / own_spread, 0, 1)) if use_judge and own_spread > 0 else 0.0
-    theta = lam * float(judged.mean()) + float(middle - lam * own_middle)
+    theta = lam * float(occurs @ judged / occurs.sum()) + float(middle - lam * own_middle)
     rest = away - lam * own_away
     unseen = weight**2 * (1 - chance)
     variance = float(unseen @ rest**2) * n / (n - 2 if lam else n - 1)
@@ -68,7 +76,9 @@ def difference(
     return Difference(theta, lam, variance**0.5, spread, labels_n, worth if lam else 1.0, weight * rest)
 
 
-def clustered_error(found: Difference, judged: "Numbers", drawn: "Places", cluster: "Places") -> float:
+def clustered_error(
+    found: Difference, judged: "Numbers", drawn: "Places", cluster: "Places", times: "Numbers | None" = None
+) -> float:
     """The standard error of theta as the mean of new clusters like these G: whole clusters vary, not their steps.
 
     sqrt(G/(G−1) Σ IF²), where a cluster's influence IF is Σ λ(f−f̄)/N over its steps and Σ w(r−r̄) over its labelled ones.
@@ -76,7 +86,9 @@ def clustered_error(found: Difference, judged: "Numbers", drawn: "Places", clust
     import numpy as np
 
     groups = int(cluster.max()) + 1
-    influence = np.bincount(cluster, found.lam * (judged - judged.mean()) / len(judged), groups)
+    occurs = np.ones(len(judged)) if times is None else times
+    middle = occurs @ judged / occurs.sum()
+    influence = np.bincount(cluster, found.lam * occurs * (judged - middle) / occurs.sum(), groups)
     influence += np.bincount(cluster[drawn], found.residuals, groups)
     return float((groups / (groups - 1) * (influence @ influence)) ** 0.5)
 

@@ -4,15 +4,16 @@ Verdicts of one key are answers to the very same question, so whatever differs b
 read in rounds: a round is the longest run of verdicts in which no question comes twice, such as one pass over a stored
 sample. Each verdict is compared with the one before it on the same question, round by round:
 
-- direction: did answers move more to one side than to the other? McNemar's exact test on the answers that changed;
-- flips: do more of them change than between earlier rounds? Fisher's exact test against all earlier comparisons;
-- agreement: is it right more often, or less, by people's labels? McNemar's exact test on the labelled answers.
+- direction: did steps move more to one side than to the other? McNemar's exact test;
+- flips: do more steps change than between earlier rounds? Fisher's exact test against all earlier comparisons;
+- agreement: is it right more often, or less, by people's labels? McNemar's exact test on the labelled steps.
 
-For what creeps, the last round is set beside the first one too. Holm's correction over all tests of a report keeps the
-chance of a false alarm at the level; answers about one trace are alike, so what is just below it deserves a second look.
+The answers about one step move together, so a test counts steps, each once: by the side to which more of its answers
+moved, and by whether any changed. For what creeps, the last round is set beside the first one too. Holm's correction over
+all tests of a report keeps the chance of a false alarm at the level, as long as steps change independently of each other.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from stepjudge.contract import VerdictSummary
@@ -61,11 +62,11 @@ class Comparison(Value):
     """Answers that were given before and are undetermined now."""
     criteria: tuple[CriterionChange, ...]
     direction: McNemar
-    """`first_only`: yes before and not now; `second_only`: yes now and not before."""
+    """Over steps. `first_only`: fewer of its answers are yes now; `second_only`: more of them."""
     flips_p: float | None
-    """More changes than between earlier rounds? Null where there are none to compare with."""
+    """More steps with a change than between earlier rounds? Null where there are none to compare with."""
     agreement: McNemar | None
-    """`first_only`: right before only; `second_only`: right now only. Null without labels."""
+    """Over steps. `first_only`: fewer of its answers are right now; `second_only`: more. Null without labels."""
     warnings: tuple[str, ...] = ()
 
 
@@ -151,10 +152,10 @@ def _comparisons(rounds: Sequence[Sequence[VerdictSummary]], labels: Labels, see
         pairs = [Pair(last[each.key], each) for each in verdicts if each.key in last]
         if pairs:
             found.append(_comparison(pairs, number, number - 1, earlier, labels, seed))
-            flips = found[-1].flips
+            changed = _changed(pairs)
             earlier = Rate(
-                numerator=earlier.numerator + round(flips.numerator),
-                denominator=earlier.denominator + flips.denominator,
+                numerator=earlier.numerator + changed.numerator,
+                denominator=earlier.denominator + changed.denominator,
             )
         for each in verdicts:
             last[each.key] = each
@@ -167,9 +168,7 @@ def _comparisons(rounds: Sequence[Sequence[VerdictSummary]], labels: Labels, see
 
 def _comparison(pairs: Sequence[Pair], number: int, since: int, earlier: Rate, labels: Labels, seed: int) -> Comparison:
     answers = [(pair, *answer) for pair in pairs for answer in pair.answers()]
-    changed = sum(before != after for *_, before, after in answers)
     names = list(dict.fromkeys(name for _, name, *_ in answers))
-    places = [f"{pair.after.key} {name} {place}" for pair, name, place, *_ in answers]
     return Comparison(
         round=number,
         since=since,
@@ -181,13 +180,27 @@ def _comparison(pairs: Sequence[Pair], number: int, since: int, earlier: Rate, l
         flips=_flips(pairs, seed),
         lost=sum(after == "undetermined" != before for pair in pairs for *_, before, after in pair.words()),
         criteria=tuple(_criterion(name, [(b, a) for _, each, _, b, a in answers if each == name]) for name in names),
-        direction=mcnemar(
-            {place: before == "yes" for place, (*_, before, _) in zip(places, answers, strict=True)},
-            {place: after == "yes" for place, (*_, after) in zip(places, answers, strict=True)},
-        ),
-        flips_p=more_frequent(Rate(numerator=changed, denominator=len(answers)), earlier),
+        direction=_by_step((pair.after.key, before == "yes", after == "yes") for pair, *_, before, after in answers),
+        flips_p=more_frequent(_changed(pairs), earlier),
         agreement=_agreement(answers, labels),
     )
+
+
+def _by_step(answers: Iterable[tuple[str, bool, bool]]) -> McNemar:
+    """(step, held before, holds now) per answer: each step counts once, on the side to which more of its answers moved."""
+    moved: dict[str, int] = {}
+    for step, before, after in answers:
+        moved[step] = moved.get(step, 0) + after - before
+    return mcnemar({step: by < 0 for step, by in moved.items()}, {step: by > 0 for step, by in moved.items()})
+
+
+def _changed(pairs: Sequence[Pair]) -> Rate:
+    """Steps of which any answer changed / steps with answers both times."""
+    steps: dict[str, bool] = {}
+    for pair in pairs:
+        for *_, before, after in pair.answers():
+            steps[pair.after.key] = steps.get(pair.after.key, False) or before != after
+    return Rate(numerator=sum(steps.values()), denominator=len(steps))
 
 
 def _flips(pairs: Sequence[Pair], seed: int) -> RateWithInterval:
@@ -211,14 +224,13 @@ def _criterion(name: str, both: Sequence[tuple[str, str]]) -> CriterionChange:
 
 
 def _agreement(answers: Sequence[tuple[Pair, str, int, str, str]], labels: Labels) -> McNemar | None:
-    before: dict[str, bool] = {}
-    after: dict[str, bool] = {}
-    for pair, name, place, first, second in answers:
-        truth = labels.get((pair.after.state_digest, pair.after.step_digest, name, place))
-        if truth not in (None, "undetermined"):
-            where = f"{pair.after.key} {name} {place}"
-            before[where], after[where] = first == truth, second == truth
-    return mcnemar(before, after) if before else None
+    labelled = [
+        (pair.after.key, first == truth, second == truth)
+        for pair, name, place, first, second in answers
+        if (truth := labels.get((pair.after.state_digest, pair.after.step_digest, name, place)))
+        not in (None, "undetermined")
+    ]
+    return _by_step(labelled) if labelled else None
 
 
 def _models(verdicts: Sequence[VerdictSummary]) -> tuple[str, ...]:
@@ -246,13 +258,13 @@ def _renamed(each: Comparison) -> str:
 def _tests(number: int, each: Comparison) -> Iterator[_Test]:
     since = f"since {each.after}" if each.since != 1 or each.round == 2 else f"between {each.before} and {each.after}"
     lost, won = each.direction.first_only, each.direction.second_only
-    told = f"{since} answers have moved: {lost} from yes, {won} to yes"
+    told = f"{since} answers have moved, by step: {lost} from yes, {won} to yes"
     yield _Test(number, each.direction.p_value, told)
     if each.flips_p is not None:
         told = f"{since} more answers change than before: {each.flips.numerator:g} of {each.flips.denominator}"
         yield _Test(number, each.flips_p, told)
     if each.agreement:
-        told = f"{since} it agrees otherwise with people: {each.agreement.first_only} answers lost, "
+        told = f"{since} it agrees otherwise with people, by step: {each.agreement.first_only} lost, "
         yield _Test(number, each.agreement.p_value, f"{told}{each.agreement.second_only} won")
 
 

@@ -5,6 +5,7 @@ Nothing is ever edited. Changing one's mind, taking back and adjudicating are ne
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -35,6 +36,12 @@ def _printable(name: str) -> str:
     if not name.strip() or not name.isprintable():
         raise ValueError("an annotator's name has 1 to 100 characters, all of which can be seen")
     return name
+
+
+def _time(text: str) -> str:
+    if text:
+        datetime.fromisoformat(text)  # its ValueError says what is wrong: a 30th of February
+    return text
 
 
 Annotator = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_printable)]
@@ -75,7 +82,7 @@ class Label(Value):
     score: Score | None = None
     """Only for the criterion `score`: −1 bad, 0 neither, +1 passes."""
     annotator: Annotator
-    created_at: str = Field(default="", pattern=rf"^$|{_TIME}")
+    created_at: Annotated[str, AfterValidator(_time)] = Field(default="", pattern=rf"^$|{_TIME}")
     """RFC 3339, UTC; given by the service when empty."""
     blind: bool = False
     """Whether no judge's answer to the step was shown before."""
@@ -84,7 +91,7 @@ class Label(Value):
     supersedes: str | None = Field(default=None, max_length=64)
     """An earlier label of the same annotator, to the same question. With neither answer nor score it is taken back."""
     adjudicates: tuple[str, ...] = Field(default=(), max_length=100)
-    """Labels of others, to the same question, that this one settles."""
+    """Labels of others, to the same question, that this one settles. When one of them falls, it settles nothing."""
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:
@@ -107,6 +114,11 @@ class Label(Value):
     @property
     def said(self) -> Answered | None:
         return self.answer if self.answer is not None else self.score
+
+    @property
+    def moment(self) -> datetime:
+        """When it was given; before all others where nobody says."""
+        return datetime.fromisoformat(self.created_at) if self.created_at else datetime.min.replace(tzinfo=UTC)
 
     @property
     def rubric_name(self) -> str:
@@ -134,7 +146,7 @@ class Settled(NamedTuple):
     said: Answered | None
     """Null when they differ and nobody has adjudicated."""
     labels: tuple[Label, ...]
-    """Those that stand, of every annotator."""
+    """Those that stand, of every annotator, without adjudications that have lapsed."""
 
     @property
     def adjudicated(self) -> bool:
@@ -144,28 +156,38 @@ class Settled(NamedTuple):
 def standing(labels: Iterable[Label]) -> tuple[Label, ...]:
     """The labels that hold: none replaced or taken back.
 
-    Of two by one annotator to one question the later one holds, also where it does not name the earlier.
+    Of two by one annotator to one question the later one holds, also where it does not name the earlier. An adjudication
+    stands beside its annotator's own answer: it takes the place of earlier adjudications only.
     """
-    every = sorted(labels, key=lambda label: label.created_at)  # stable: equal times keep their order
+    every = sorted(labels, key=lambda label: label.moment)  # stable: equal times keep their order
     replaced = {label.supersedes for label in every if label.supersedes}
-    newest: dict[tuple[Question, str], Label] = {}
+    newest: dict[tuple[Question, str, bool], Label] = {}
     for label in every:
-        if label.label_id in replaced and label.label_id:
+        if label.withdrawn:
             continue
-        key = (label.question, label.annotator)
+        key = (label.question, label.annotator, bool(label.adjudicates))
+        fallen = label.label_id in replaced and label.label_id
+        if fallen and key in newest and newest[key].supersedes == label.label_id:
+            continue  # whose clock was wrong: what replaces it bears an earlier time
         newest.pop(key, None)
-        newest[key] = label
-    return tuple(label for label in newest.values() if not label.withdrawn)
+        if not fallen:
+            newest[key] = label
+    return tuple(newest.values())
 
 
 def settled(labels: Iterable[Label]) -> tuple[Settled, ...]:
     """Every question with where people stand: the last adjudication wins, else what more than half of them say.
 
-    An annotator who could not tell counts as having said so.
+    An annotator who could not tell counts as having said so. An adjudication lapses when a label that it names is replaced
+    or taken back, since nobody has ruled on what is said now: it is no vote either, and the others decide.
     """
+    every = tuple(labels)
+    stand = standing(every)
+    fell = {label.label_id for label in every} - {label.label_id for label in stand}
     by_question: dict[Question, list[Label]] = {}
-    for label in standing(labels):
-        by_question.setdefault(label.question, []).append(label)
+    for label in stand:
+        if fell.isdisjoint(label.adjudicates):
+            by_question.setdefault(label.question, []).append(label)
     return tuple(Settled(question, _said(mine), tuple(mine)) for question, mine in by_question.items())
 
 
@@ -194,6 +216,8 @@ def fault(label: Label, known: Mapping[str, Label]) -> str:
             return f"label {name!r} answers another question"
     if label.supersedes and known[label.supersedes].annotator != label.annotator:
         return f"label {label.supersedes!r} is of {known[label.supersedes].annotator!r}: to settle it, adjudicate"
+    if own := [name for name in label.adjudicates if known[name].annotator == label.annotator]:
+        return f"label {own[0]!r} is your own, {label.annotator!r}: replace it, or let somebody else adjudicate"
     return ""
 
 

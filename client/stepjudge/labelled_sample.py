@@ -27,6 +27,8 @@ class SampledStep(NamedTuple):
     """Null when nobody labelled it."""
     probability: float | None = None
     """The chance that this step had of being labelled, over all draws together. Only labelled steps need it."""
+    times: int = 1
+    """How often the run has it, after the same steps: it is drawn and labelled once, and counts so often."""
 
 
 def checked(steps: Iterable[SampledStep], *, share: bool) -> tuple[SampledStep, ...]:

@@ -90,13 +90,16 @@ def read_recorded(path: Path, *, judge: str | None = None) -> RecordedAnswers:
     """The answers in a JSONL file, plain or gzip.
 
     The judge's name, when none is given: that of the folder when the file bears the data set's name
-    (`judges/MODEL/DATASET.jsonl`), else that of the annotator in the rows, else that of the file.
+    (`judges/MODEL/DATASET.jsonl`), else that of the annotator in the rows, else that of the file. Rows of several
+    annotators are refused unless a name is given.
     """
     rows = list(_rows(path))
     if not rows:
         raise BadRecordedAnswers(f"{path}: the file is empty: one JSON object with `step_labels` per line is expected")
     traces = tuple(_trace(row, f"{path}, line {line}") for line, row in rows)
     _refuse_repeats([each.trace_id for each in traces], [line for line, _ in rows], path)
+    if judge is None:
+        _refuse_several(rows, path)
     first = rows[0][1]
     stem = path.name.split(".")[0]
     dataset = identifier(first.get("dataset")) or identifier(first.get("data_source")) or stem
@@ -155,8 +158,15 @@ def _trace(row: JsonObject, where: str) -> RecordedTrace:
     if trace_id is None:
         raise BadRecordedAnswers(f"{where}: neither `record_id` nor `data_source`, `query_index` and `sample_index`")
     explained = row.get("explanations")
-    reasons = as_object(as_object(explained).get("steps")) if isinstance(explained, dict) else None
-    answers = [_answer(key, value, reasons, where) for key, value in labels.items()]
+    steps = as_object(as_object(explained).get("steps")) if isinstance(explained, dict) else None
+    reasons = (
+        None
+        if steps is None
+        else _by_place({key: steps[key] for key in steps if _is_place(key)}, where, "explanations.steps")
+    )
+    if strange := [key for key in labels if not _is_place(key)]:
+        raise BadRecordedAnswers(f"{where}: {strange[0]!r} in `step_labels` is no message index")
+    answers = [_answer(*each, reasons, where) for each in _by_place(labels, where, "step_labels").items()]
     final = row.get("final_label")
     return RecordedTrace(
         trace_id=trace_id,
@@ -166,15 +176,26 @@ def _trace(row: JsonObject, where: str) -> RecordedTrace:
     )
 
 
-def _answer(key: str, value: JsonValue, reasons: JsonObject | None, where: str) -> RecordedAnswer:
-    if not (key.isascii() and key.isdecimal() and len(key) < 10):
-        raise BadRecordedAnswers(f"{where}: {key!r} in `step_labels` is no message index")
+def _is_place(key: str) -> bool:
+    return key.isascii() and key.isdecimal() and len(key) < 10
+
+
+def _by_place(values: JsonObject, where: str, name: str) -> dict[int, JsonValue]:
+    """By message index, however it is spelled: `2` and `02` are one."""
+    spelled: dict[int, str] = {}
+    for key in values:
+        if (other := spelled.setdefault(int(key), key)) != key:
+            raise BadRecordedAnswers(f"{where}: {other!r} and {key!r} in `{name}` are the same step: keep one")
+    return {place: values[key] for place, key in spelled.items()}
+
+
+def _answer(place: int, value: JsonValue, reasons: dict[int, JsonValue] | None, where: str) -> RecordedAnswer:
     if value is None:
-        return RecordedAnswer(place=int(key), value=None, state="missing")
-    reason = as_text((reasons or {}).get(key)).strip()
-    number = _ternary(value, f"{where}, step {key}")
+        return RecordedAnswer(place=place, value=None, state="missing")
+    reason = as_text((reasons or {}).get(place)).strip()
+    number = _ternary(value, f"{where}, step {place}")
     silent = number == 0 and reasons is not None and not reason
-    return RecordedAnswer(place=int(key), value=number, reason=reason, state="silent" if silent else "given")
+    return RecordedAnswer(place=place, value=number, reason=reason, state="silent" if silent else "given")
 
 
 def _ternary(value: JsonValue, where: str) -> Ternary:
@@ -215,3 +236,13 @@ def _refuse_repeats(ids: Sequence[str], lines: Sequence[int], path: Path) -> Non
         if trace_id in seen:
             raise BadRecordedAnswers(f"{path}: lines {seen[trace_id]} and {line} are both of {trace_id!r}: keep one")
         seen[trace_id] = line
+
+
+def _refuse_several(rows: Sequence[tuple[int, JsonObject]], path: Path) -> None:
+    named = [(line, name) for line, row in rows if (name := identifier(row.get("annotator")))]
+    for line, name in named:
+        if name != named[0][1]:
+            raise BadRecordedAnswers(
+                f"{path}, line {line}: the answers are of {name!r}, and those of line {named[0][0]} of {named[0][1]!r}: "
+                "make one file of each"
+            )

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from stepjudge.enclosure import leads_out
 from stepjudge.errors import BadRubric
 from stepjudge.rubric import Rubric, split_reference, version_order
 from stepjudge.rubric_file import read_rubric_file
@@ -64,5 +65,13 @@ def _files(folders: Iterable[Path], faults: list[str]) -> Iterable[Path]:
         if not folder.is_dir():
             faults.append(f"{folder}: no such folder of rubrics")
         found = (path for path in folder.rglob("*.y*ml") if path.suffix in (".yaml", ".yml") and path.is_file())
+        found = [path for path in found if not _strays(path, folder, faults)]
         # A mounted Kubernetes ConfigMap holds every file twice, once in a hidden folder.
         yield from sorted(path for path in found if not any(n.startswith(".") for n in path.relative_to(folder).parts))
+
+
+def _strays(path: Path, folder: Path, faults: list[str]) -> bool:
+    """Whether a link leads out of the folder. Said as a fault, without anything of what stands there."""
+    if strays := leads_out(folder, path):
+        faults.append(f"{path}: leads out of the folder of rubrics: put the file itself there")
+    return strays

@@ -22,6 +22,9 @@ class Landed:
     verdict: Verdict
     cached: bool
     """Whether it was remembered rather than asked for."""
+    state_digest: str = ""
+    """Of everything before the step; empty where the caller does not know."""
+    step_digest: str = ""
 
     @property
     def cost_usd(self) -> float | None:
@@ -73,6 +76,8 @@ def step_score(rubric: Rubric, step: Step, landed: Landed) -> StepScore:
         cuts=verdict.cuts,
         cached=landed.cached,
         verdict_id=verdict.verdict_id,
+        state_digest=landed.state_digest,
+        step_digest=landed.step_digest,
         cost_usd=landed.cost_usd,
     )
 

@@ -9,6 +9,7 @@ from pydantic import JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
 from stepjudge.checks import BadCheck, Check, names, read_check
+from stepjudge.enclosure import leads_out
 from stepjudge.errors import StepjudgeError
 from stepjudge.suite import Suite
 from stepjudge.suite_page import SuitePage, page_of, spelled
@@ -66,6 +67,9 @@ def _files(path: Path) -> list[Path]:
     if head is None:
         raise BadSuite(f"{path}: the folder has no suite.yaml: write one with 'name: …', and the tasks in tasks/*.yaml")
     tasks = path / "tasks"
+    for each in (head, *sorted(tasks.glob("*"))):
+        if leads_out(path, each):
+            raise BadSuite(f"{each}: leads out of the suite's folder: put the file itself there")
     return [head, *sorted(each for each in tasks.glob("*") if each.suffix in (".yaml", ".yml"))]
 
 

@@ -75,6 +75,8 @@ class Stored:
 
     sources: tuple[str, ...]
     format: str | None = None
+    allow_outside: bool = False
+    """Whether what trials name may lie outside of their folder."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +195,8 @@ class Run:
             pending += [Pending(self._task(trial, source), partial(_given, trial)) for trial in trials]
             earlier.update(scores)
             origin = target if len(stored.sources) == 1 and target else origin
-        for each in find_trials(self.suite, files, format=stored.format) if files else ():
+        outside = stored.allow_outside
+        for each in find_trials(self.suite, files, format=stored.format, allow_outside=outside) if files else ():
             pending.append(Pending(self.suite.by_id[each.task_id], partial(_read, each)))
         return pending, earlier, origin
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue, ValidationError
 
+from stepjudge.enclosure import leads_out
 from stepjudge.errors import StepjudgeError, UnreadableTrace
 from stepjudge.formats import read_file
 from stepjudge.suite import Suite
@@ -23,7 +24,10 @@ class BadTrials(StepjudgeError):
 
 
 class TrialFile(Value):
-    """A line of an index, or the `trial.json` in a trial's folder. Paths are relative to the file they stand in."""
+    """A line of an index, or the `trial.json` in a trial's folder. Paths are relative to the file they stand in.
+
+    They stay below the folder that was named as a source, unless `find_trials` is told to let them out.
+    """
 
     task_id: str | None = None
     trial: int | None = Field(default=None, ge=1)
@@ -51,16 +55,25 @@ class FoundTrial(Value):
     file: TrialFile
 
 
-def find_trials(suite: Suite, sources: Sequence[str], *, format: str | None = None) -> tuple[FoundTrial, ...]:
+def find_trials(
+    suite: Suite, sources: Sequence[str], *, format: str | None = None, allow_outside: bool = False
+) -> tuple[FoundTrial, ...]:
     """The trials that the sources hold, in the suite's order: tasks, then passes.
 
     A source is a folder of `TASK/N/` (or one that has such a folder `trials`), a `trials.jsonl` or a folder with one,
     or `TASK=FILE`; a trace FILE alone will do when the suite has one task.
+
+    Trials are often somebody else's: what they name must lie in the source's own folder, all links followed, unless
+    `allow_outside`. Raises BadTrials.
     """
     found: list[FoundTrial] = []
     for source in sources:
+        files = list(_in_source(suite, source, format))
+        if not allow_outside:
+            for folder, each in files:
+                _keep_inside(source, _root(suite, source), folder, each)
         numbers = {task: sum(each.task_id == task for each in found) for task in suite.by_id}
-        found += [_numbered(each, folder, numbers, suite) for folder, each in _in_source(suite, source, format)]
+        found += [_numbered(each, folder, numbers, suite) for folder, each in files]
     if not found:
         raise BadTrials(f"{', '.join(sources)}: holds no trial of suite {suite.name!r}")
     _refuse_repeats(found)
@@ -114,6 +127,25 @@ def _in_source(suite: Suite, source: str, format: str | None) -> Iterator[tuple[
         raise BadTrials(f"{source}: of which task? Write TASK={source}, where TASK is {_listed(suite)}")
     else:
         raise BadTrials(f"{source}: there is no such file or folder")
+
+
+def _root(suite: Suite, source: str) -> Path | None:
+    """The folder that trials of a source stay in; null where a file was named by hand."""
+    name, equals, rest = source.partition("=")
+    path = Path(rest) if equals and name in suite.by_id and not Path(source).exists() else Path(source)
+    if path.is_dir():
+        return path
+    return path.parent if path.name.endswith("trials.jsonl") else None
+
+
+def _keep_inside(source: str, root: Path | None, folder: Path, file: TrialFile) -> None:
+    for field in ("trace", "output", "environment"):
+        named: str | None = getattr(file, field)
+        if root is not None and named and leads_out(root, folder / named):
+            raise BadTrials(
+                f"{folder}: the {field} {named!r} of a trial lies outside of {source}: copy it there, "
+                "or say --allow-outside if you trust whoever made these trials"
+            )
 
 
 def _single(task_id: str, path: Path, format: str | None) -> Iterator[tuple[Path, TrialFile]]:

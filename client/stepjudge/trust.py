@@ -22,8 +22,8 @@ class TrustRule(Value):
     """Blind labels of steps drawn with known probability that the judge answered too."""
     min_rare: int = Field(default=5, ge=1)
     """How often people must have given the rarer answer: whether errors are found cannot be seen where there are none."""
-    min_tasks: int = Field(default=2, ge=1)
-    """Tasks that the labels come from."""
+    min_tasks: int = Field(default=5, ge=1)
+    """Tasks that the labels come from. Intervals draw tasks, and from two of them one in two misses the truth."""
     min_coverage: float = Field(default=0.8, ge=0, le=1)
     """The share of labelled steps that the judge must have answered."""
     trusted_kappa: float = Field(default=0.6, ge=-1, le=1)

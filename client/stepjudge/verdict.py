@@ -21,9 +21,12 @@ Cause = Literal[
     "provider",  # the provider failed, also after retries
     "rejected",  # the provider will never accept this request: key, model name, parameters
     "budget",  # the cost limit was reached
+    "in_batch",  # the question waits for a batch of the provider
 ]
 
-PASSING: frozenset[Cause] = frozenset({"malformed_reply", "truncated_reply", "provider", "rejected", "budget"})
+PASSING: frozenset[Cause] = frozenset(
+    {"malformed_reply", "truncated_reply", "provider", "rejected", "budget", "in_batch"}
+)
 """Causes that may be gone at the next attempt: such a verdict is not remembered by the cache."""
 
 
@@ -125,6 +128,11 @@ class Verdict(Value):
         return self.unfinished not in PASSING and not any(answer.cause in PASSING for answer in self.answers)
 
     @property
+    def waiting(self) -> bool:
+        """Whether it stands for a question that lies in a batch. Nobody keeps it."""
+        return self.unfinished == "in_batch" or any(answer.cause == "in_batch" for answer in self.answers)
+
+    @property
     def undetermined(self) -> int:
         """How many answers are undetermined."""
         return sum(answer.answer == "undetermined" for answer in self.answers)
@@ -147,7 +155,10 @@ class Part(Value):
 
 
 class Vote(Value):
-    """What one member of a jury or a cascade said. The member's own verdict stands in the ledger beside this one."""
+    """What one member of a jury or a cascade said. The member's own verdict stands in the ledger beside this one.
+
+    So does each criterion's, where a rubric has them asked one by one: the criterion then stands for the member.
+    """
 
     member: str
     judge_digest: str

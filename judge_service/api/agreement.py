@@ -1,5 +1,6 @@
 """`/v1/agreement`: judges beside people; `/v1/queue`: which steps to label next."""
 
+from functools import partial
 from typing import Annotated
 
 import anyio
@@ -9,11 +10,11 @@ from judge_service.api.problems import problems
 from judge_service.api.state import JudgedDep, LedgerDep, ShelfDep, ValidityDep
 from judge_service.errors import AgreementUnavailable, LedgerUnavailable, UnknownRubric
 from judge_service.gate import needs
-from judge_service.judged import Judged, Pair
+from judge_service.judged import Pair
+from judge_service.review import drawn_queue
 from judge_service.validity import Validity
-from stepjudge.contract import RubricRef
-from stepjudge.label_contract import AgreementReport, Agreements, Queue, QueuedStep
-from stepjudge.label_sampling import Queued, drawn
+from stepjudge.label_contract import AgreementReport, Agreements, Queue
+from stepjudge.label_sampling import Queued
 from stepjudge.rubric import Rubric, split_reference
 
 router = APIRouter(prefix="/v1", tags=["labels"], dependencies=[Depends(needs("read"))])
@@ -59,31 +60,10 @@ async def get_queue(
 ) -> Queue:
     """Judged steps to label, in this order. The same seed gives the same steps as long as no further step is judged."""
     used = shelf.find(rubric)
-    return await anyio.to_thread.run_sync(_queue, judged, used, judge, design, count, seed)
+    draw = partial(drawn_queue, judged, used, judge=judge, design=design, count=count, seed=seed)
+    return await anyio.to_thread.run_sync(draw)
 
 
 def _report(validity: Validity, rubric: Rubric, pair: Pair, every: bool) -> AgreementReport:
     found, standing = validity.agreement(rubric, pair.judge, pair.judge_digest, every=every)
     return AgreementReport(labelled=found, validation=standing)
-
-
-def _queue(judged: Judged, rubric: Rubric, judge: str | None, design: Queued, count: int, seed: int) -> Queue:
-    population = judged.population(rubric.digest, judge)
-    places = {candidate.key: (key, index) for candidate, key, index in population}
-    chosen = drawn([candidate for candidate, _, _ in population], count, design=design, seed=seed)
-    tasks = judged.tasks([places[each.key][0][0] for each in chosen])
-    return Queue(
-        rubric=RubricRef(name=rubric.name, version=rubric.version, digest=rubric.digest),
-        population=len(population),
-        steps=tuple(
-            QueuedStep(
-                state_digest=state,
-                step_digest=step,
-                task_digest=tasks.get(state, state),
-                step=index,
-                sampling=each.sampling,
-            )
-            for each in chosen
-            for (state, step), index in (places[each.key],)
-        ),
-    )

@@ -11,7 +11,7 @@ from starlette.types import Scope as AsgiScope
 
 from judge_service.api.problems import problems
 from judge_service.api.reading import one_trace
-from judge_service.api.state import JudgingDep, PanelDep, PurseDep, SettingsDep, ShelfDep
+from judge_service.api.state import BatchedDep, JudgingDep, PanelDep, PurseDep, SettingsDep, ShelfDep
 from judge_service.budget import Budget
 from judge_service.errors import (
     BadSteps,
@@ -62,11 +62,12 @@ async def score(
     judging: JudgingDep,
     shelf: ShelfDep,
     panel: PanelDep,
+    batched: BatchedDep,
     settings: SettingsDep,
     purse: PurseDep,
 ) -> Response:
     """Score the steps of one trace. The client's going away stops its judge calls."""
-    case = await anyio.to_thread.run_sync(case_of, body, shelf, panel, settings, purse)
+    case = await anyio.to_thread.run_sync(case_of, body, shelf, batched if body.batch else panel, settings, purse)
     if NDJSON in request.headers.get("accept", ""):
         return _Stream(case, judging)
     return WhileThere(case, judging)
@@ -74,16 +75,19 @@ async def score(
 
 @router.post("/estimate", responses=refusals)
 async def estimate(
-    body: ScoreRequest, judging: JudgingDep, shelf: ShelfDep, panel: PanelDep, settings: SettingsDep
+    body: ScoreRequest,
+    judging: JudgingDep,
+    shelf: ShelfDep,
+    panel: PanelDep,
+    batched: BatchedDep,
+    settings: SettingsDep,
 ) -> Estimate:
     """What scoring would take: steps, calls, model requests, tokens, money. Spends nothing."""
-    case = await anyio.to_thread.run_sync(case_of, body, shelf, panel, settings)
+    case = await anyio.to_thread.run_sync(case_of, body, shelf, batched if body.batch else panel, settings)
     return await judging.estimate(case)
 
 
-def case_of(
-    body: ScoreRequest, shelf: Shelf, panel: Panel, settings: Settings, purse: Budget | None = None
-) -> Case:
+def case_of(body: ScoreRequest, shelf: Shelf, panel: Panel, settings: Settings, purse: Budget | None = None) -> Case:
     judge = panel.find(body.judge)
     rubric = _rubric(body.rubric, shelf)
     trace = one_trace(body.trace, body.format, settings)

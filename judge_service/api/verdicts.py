@@ -9,8 +9,8 @@ from judge_service.api.state import LedgerDep
 from judge_service.audit import audited
 from judge_service.errors import LedgerUnavailable, UnknownVerdict
 from judge_service.gate import needs
-from stepjudge.contract import Audit, VerdictPage, VerdictSummary
-from stepjudge.verdict import VerdictRecord
+from judge_service.portrait import summary
+from stepjudge.contract import Audit, VerdictPage
 
 router = APIRouter(prefix="/v1/verdicts", tags=["verdicts"], dependencies=[Depends(needs("read"))])
 
@@ -25,7 +25,7 @@ async def list_verdicts(
     rows = await ledger.page(before=cursor, limit=limit + 1)
     more = len(rows) > limit
     return VerdictPage(
-        verdicts=tuple(_summary(record) for _, record in rows[:limit]),
+        verdicts=tuple(summary(record) for _, record in rows[:limit]),
         next_cursor=str(rows[limit - 1][0]) if more else None,
     )
 
@@ -37,23 +37,3 @@ async def get_verdict(verdict_id: str, ledger: LedgerDep) -> Audit:
     if record is None:
         raise UnknownVerdict(f"no verdict {verdict_id[:80]!r} in this ledger")
     return await audited(record, ledger)
-
-
-def _summary(record: VerdictRecord) -> VerdictSummary:
-    verdict = record.verdict
-    return VerdictSummary(
-        verdict_id=verdict.verdict_id,
-        key=verdict.key,
-        created_at=record.created_at,
-        rubric=record.rubric,
-        judge=verdict.judge,
-        judge_digest=record.judge_digest,
-        model=verdict.spent.model,
-        partial=record.asked is not None,
-        state_digest=record.state_digest,
-        step_digest=record.step_digest,
-        step=verdict.step,
-        answers={name: tuple(answer.answer for answer in verdict.of(name)) for name in verdict.criteria},
-        undetermined=verdict.undetermined,
-        cost_usd=verdict.spent.cost_usd,
-    )

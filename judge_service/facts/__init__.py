@@ -16,7 +16,7 @@ from stepjudge.verdict import Fact
 
 __all__ = ["FACTS_VERSION", "facts", "settle"]
 
-FACTS_VERSION = "1"
+FACTS_VERSION = "2"
 """Changes whenever a trace may get other facts than before."""
 
 

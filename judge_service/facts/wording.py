@@ -14,6 +14,9 @@ _LOOK_ALIKES = (*_CYRILLIC, *_GREEK, *_OTHERS)
 # Tag characters spell ASCII that no font shows.
 _TAGS = re.compile("[\U000e0020-\U000e007e]+")
 
+_MARKS = re.compile("[\u0300-\u036f]+")
+"""What is left of combining marks once they are composed: struck through, a word still reads the same."""
+
 _PIECE = 128
 _ESCAPE = re.compile(r"\\(?:[nrtbf\"/\\]|u[0-9a-fA-F]{4})")
 _NO_WORD = re.compile(r"[\W_]+")
@@ -25,7 +28,7 @@ def folded(text: str) -> str:
         return INVISIBLE.sub("", text).lower()
     # Normalising is quadratic in a run of combining marks, so a hostile text is normalised in pieces.
     pieces = (unicodedata.normalize("NFKC", text[start : start + _PIECE]) for start in range(0, len(text), _PIECE))
-    text = INVISIBLE.sub("", _TAGS.sub(_untagged, "".join(pieces))).lower()
+    text = _MARKS.sub("", INVISIBLE.sub("", _TAGS.sub(_untagged, "".join(pieces)))).lower()
     # Letter by letter is ten times faster than `translate`, since most texts have none of them.
     for letter, latin in _LOOK_ALIKES:
         text = text.replace(letter, latin)

@@ -14,9 +14,11 @@ from typing import Any
 
 import anyio
 import pytest
+from pydantic import SecretStr
 
 from stepjudge.adapters.metric import StepMetric
 from stepjudge.adapters.reading import SCORE_NAMES, Reading
+from stepjudge.adapters.secret_options import refuse_secrets
 from stepjudge.adapters.shared_client import close_clients, shared
 from stepjudge.client import AsyncJudgeClient, JudgeClient
 from stepjudge.errors import NotScored
@@ -215,11 +217,56 @@ def test_a_share_of_undetermined_units_may_be_too_much_for_a_score(tmp_path: Pat
         ({"group": "all"}, "no grouping 'all'"),
         ({"max_undetermined": 1.5}, "a share, from 0 to 1"),
         ({"url": "http://127.0.0.1:9", "data_dir": "here"}, "only for the embedded service"),
+        ({"rubric": None}, "rubric is of type NoneType"),
+        ({"rubric": 5}, "rubric is of type int"),
+        ({"score": None}, "no score None"),
+        ({"max_cost_usd": -1}, "max_cost_usd is -1"),
+        ({"max_cost_usd": float("nan")}, "max_cost_usd is nan"),
+        ({"max_cost_usd": "5"}, "max_cost_usd is of type str"),
+        ({"max_undetermined": None}, "max_undetermined is of type NoneType"),
+        ({"timeout_s": 0}, "timeout_s is 0"),
+        ({"timeout_s": None}, "timeout_s is of type NoneType"),
+        ({"steps": 3}, "steps is of type int"),
+        ({"settings": ["a"]}, "settings is of type list"),
+        ({"api_key": "SECRET\x00KEY"}, "api_key: the key of the service holds"),
     ],
 )
 def test_a_mistake_in_the_options_is_told_at_once(options: dict[str, Any], says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(ValueError, match=says) as caught:
         StepMetric(**options)
+    assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"api_key": "SECRET"},
+        {"url": "http://user:SECRET@127.0.0.1:9"},
+        {"settings": {"api_key": "SECRET"}},
+        {"settings": {"cache_url": "redis://:SECRET@127.0.0.1"}},
+        {"settings": {"judges": {"a": {"api_key": SecretStr("SECRET")}}}},
+        {"settings": {"judges": [{"extra_headers": {"X-Token": "SECRET"}}]}},
+    ],
+)
+def test_a_host_that_writes_options_down_gets_no_secret(options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="the log would keep it") as caught:
+        refuse_secrets(options, "the log")
+    assert "SECRET" not in str(caught.value)
+
+
+def test_options_without_secrets_may_be_written_down() -> None:
+    refuse_secrets({"url": "http://127.0.0.1:9/a@b", "settings": {"max_tokens": 5, "api_key": None}}, "the log")
+
+
+@pytest.mark.parametrize("embedded", [False, True])
+def test_the_time_limit_is_for_the_whole_trace(tmp_path: Path, embedded: bool) -> None:
+    with judged(tmp_path / "service", latency=60.0) as service:
+        inside: dict[str, Any] = {"judge": "openai/scripted", "settings": {"api_base": service.provider.base_url}}
+        options: Any = {"data_dir": tmp_path / "here", **inside} if embedded else {"url": service.url}
+        with pytest.raises(NotScored, match=r"no scorecard within 3 seconds|ReadTimeout") as caught:
+            StepMetric(timeout_s=3, **options).score(SMALL)
+        assert caught.value.reason == "unreachable"
+        service.provider.wait_until(lambda: service.provider.in_flight == 0)
 
 
 FORKED = """

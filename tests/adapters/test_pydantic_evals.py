@@ -55,12 +55,19 @@ async def task(inputs: str) -> object:
         case "attribute":
             set_eval_attribute("trace", traces["museum"])
             return "In 1931."
+        case "messages":
+            return (await agent.run("What is the weather in Lima?")).all_messages()
+        case "noted messages":
+            set_eval_attribute("trace", (await agent.run("What is the weather in Lima?")).all_messages())
+            return "18 degrees"
+        case "mistaken":
+            return [{{"parts": [{{"part_kind": "nobody-knows"}}], "kind": "request"}}]
         case "nothing":
             return {{"answer": "In 1931."}}
         case name:
             return traces[name]
 
-names = ["run result", "spans", "attribute", "nothing", *traces]
+names = ["run result", "messages", "noted messages", "spans", "attribute", "nothing", "mistaken", *traces]
 written = {{
     "name": "agents",
     "cases": [{{"name": name, "inputs": name}} for name in names],
@@ -93,7 +100,7 @@ def test_a_report_has_scores_with_reasons_from_every_kind_of_log_and_a_second_ru
     found = cases(first)
 
     expected = {"attribute": 0.5, "museum": 0.5, "pytest-5262": 7 / 8}
-    expected |= dict.fromkeys(("run result", "spans", "small"), 2 / 3)
+    expected |= dict.fromkeys(("run result", "messages", "noted messages", "spans", "small"), 2 / 3)
     scored = {name: case["scores"]["step_level"]["value"] for name, case in found.items() if case["scores"]}
     assert scored == expected
     assert values(found["small"]["scores"]) == {
@@ -107,13 +114,15 @@ def test_a_report_has_scores_with_reasons_from_every_kind_of_log_and_a_second_ru
     assert "recovery_rate" not in found["museum"]["scores"], "a score without a denominator is left out, not 0"
     assert values(found["small"]["labels"]) == {"step_judge": "openai/scripted, step@1.0.0, provisional"}
     assert values(found["museum"]["assertions"]) == {"step_level_at_least_0.6": False}
-    assert assertions == 4 / 6
+    assert assertions == 6 / 8
     assert "valid (call 1): no: the environment rejected the call" in found["museum"]["scores"]["step_level"]["reason"]
     assert "scripted: step 2" in " ".join(said.split("│")), "and in the report on the screen"
 
     [failure] = found["nothing"]["evaluator_failures"]
     assert (failure["name"], failure["error_type"], found["nothing"]["scores"]) == ("StepJudge", "NotScored", {})
     assert "no log of an agent" in failure["error_message"]
+    [failure] = found["mistaken"]["evaluator_failures"]
+    assert "as a log, the output is refused: " in failure["error_message"]
 
     assert {name: values(case["scores"]) for name, case in cases(second).items()} == {
         name: values(case["scores"]) for name, case in found.items()

@@ -170,6 +170,13 @@ def test_of_the_keyword(assert_steps):
 """
     code, said = run(tests, "-o", "stepjudge_judge=nobody", "-o", f"stepjudge_url={service.url}")
     assert code == 0, said
+    inside = """
+def test_of_an_embedded_service(assert_steps, tmp_path):
+    assert assert_steps(TRACES["small"], at_least=0, judge="rules", data_dir=tmp_path, max_undetermined=1).judge == "rules"
+"""
+    code, said = run(inside, "-o", "stepjudge_url=http://127.0.0.1:9", "-o", "stepjudge_when_not_scored=skip")
+    assert "only for the embedded service" not in said, said
+    assert "no answer from" not in said, said
     code, said = run(tests, "-o", "stepjudge_when_not_scored=maybe")
     assert (code, "write fail or skip" in said) == (4, True), said
 

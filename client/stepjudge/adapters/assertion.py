@@ -55,7 +55,7 @@ def assert_steps(
     if not 0 <= at_least <= 1:
         raise ValueError(f"at_least is {at_least!r}: a score is a share, from 0 to 1")
     allowed = options.pop("max_undetermined", setup.options.get("max_undetermined", 0.0))
-    metric = StepMetric(**{**setup.options, **options})
+    metric = StepMetric(**{**_of_the_runner(options), **options})
     try:
         reading = metric.score(Path(trace) if isinstance(trace, str) else trace)
         holds = _holds(reading, at_least, allowed)
@@ -69,6 +69,13 @@ def assert_steps(
     if not holds:
         raise AssertionError(f"{reading.headline} is below {at_least:g}\n{reading.explanation}")
     return reading
+
+
+def _of_the_runner(options: "MetricOptions") -> "MetricOptions":
+    """The runner's options as far as the assertion's own let them stand: settings of an embedded service mean one."""
+    inside = options.get("data_dir") is not None or options.get("settings")
+    kept: Any = {name: value for name, value in setup.options.items() if not (inside and name == "url")}
+    return kept
 
 
 def _holds(reading: "Reading", at_least: float, allowed: float) -> bool:

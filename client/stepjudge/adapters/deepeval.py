@@ -96,6 +96,7 @@ def _scored(metric: StepJudgeMetric, reading: Reading) -> float:
     value = reading.value or 0.0
     metric.reading = reading
     metric.error = None
+    metric.skipped = False
     metric.score = 0.0 if metric.strict_mode and value < 1 else value
     metric.success = metric.is_successful()
     # DeepEval prints reasons and errors as markup: a quote such as `[/x]` would break its report

@@ -6,16 +6,16 @@ A reward that lacks a key would do harm instead: where trials have several keys,
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
 import click
-from pydantic import TypeAdapter
+from pydantic import FiniteFloat, TypeAdapter
 
 from stepjudge.adapters.metric import StepMetric
 from stepjudge.adapters.reading import SCORE_NAMES, Reading, ScoreName, StepReading, explained
-from stepjudge.errors import NotScored
+from stepjudge.errors import NotScored, StepjudgeError
 from stepjudge.grouping import Grouping
 from stepjudge.value import JsonObject
 
@@ -23,11 +23,24 @@ TRAJECTORY = Path("/logs/agent/trajectory.json")
 VERIFIER = Path("/logs/verifier")
 
 _SCORE = click.Choice(SCORE_NAMES)
-_REWARDS = TypeAdapter[dict[str, float] | float](dict[str, float] | float)
+_REWARD = TypeAdapter[float](FiniteFloat)
+_REWARDS = TypeAdapter[dict[str, float] | float](dict[str, FiniteFloat] | FiniteFloat)
 _FILE = click.Path(path_type=Path)
 
 
-@click.command()
+class _Verifier(click.Command):
+    """A command that leaves no reward behind when its options are mistaken, as when anything else fails."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            _without_reward(_output(given), error.format_message(), {})
+            raise
+
+
+@click.command(cls=_Verifier)
 @click.option(
     "--trajectory", type=_FILE, default=TRAJECTORY, show_default=True, help="ATIF, or any format that is read."
 )
@@ -50,14 +63,15 @@ def main(
     before: Mapping[str, float] = {}
     try:
         before = rewards(output) if beside else {}
+        _without_reward(output, "the verifier was stopped before it had scored", before)
+        names = (score if beside else "reward", *also)
+        _no_clash(names, before)
         reading = StepMetric(score=score, **options).score(trajectory)
-        values = {(score if beside else "reward"): _value(reading, score)} | {
-            each: _value(reading, each) for each in also
-        }
-    except (NotScored, ValueError) as error:
-        for name in ("reward.json", "reward.txt"):
-            (output / name).unlink(missing_ok=True)  # what was there must not pass for the whole
-        _write(output / "stepjudge.json", {"not_scored": str(error), "rewards": dict(before)})
+        values = dict(zip(names, (_value(reading, each) for each in (score, *also)), strict=True))
+    except Exception as error:
+        _without_reward(output, str(error), before)
+        if not isinstance(error, StepjudgeError | ValueError):
+            raise
         click.echo(f"not scored: {error}", err=True)
         sys.exit(1)
     _write(output / "stepjudge.json", reading.metadata())
@@ -67,12 +81,18 @@ def main(
 
 
 def rewards(folder: Path) -> Mapping[str, float]:
-    """The rewards that a verifier has written so far, as Harbor reads them."""
+    """The rewards that a verifier has written so far, as Harbor reads them. Raises ValueError for what is no number."""
     if (folder / "reward.json").exists():
-        written = _REWARDS.validate_json((folder / "reward.json").read_bytes())
+        try:
+            written = _REWARDS.validate_json((folder / "reward.json").read_bytes())
+        except ValueError as error:
+            raise ValueError(f"reward.json holds no finite numbers: {error}") from error
         return written if isinstance(written, dict) else {"reward": written}
     if (folder / "reward.txt").exists():
-        return {"reward": float((folder / "reward.txt").read_text())}
+        try:
+            return {"reward": _REWARD.validate_python((folder / "reward.txt").read_text().strip())}
+        except ValueError as error:
+            raise ValueError(f"reward.txt holds no finite number: {error}") from error
     return {}
 
 
@@ -106,8 +126,31 @@ def _value(reading: Reading, name: ScoreName) -> float:
     return value
 
 
+def _without_reward(folder: Path, why: str, before: Mapping[str, float]) -> None:
+    """What was there must not pass for the whole. The reason is written first: the reward before is kept in it."""
+    if folder.is_dir():
+        _write(folder / "stepjudge.json", {"not_scored": why, "rewards": dict(before)})
+        for name in ("reward.json", "reward.txt"):
+            (folder / name).unlink(missing_ok=True)
+
+
+def _no_clash(names: Sequence[str], before: Mapping[str, float]) -> None:
+    for name in names:
+        if name in before:
+            raise ValueError(f"{name}: a reward of this name is there already, and --beside replaces none; rename it")
+
+
+def _output(arguments: Sequence[str]) -> Path:
+    """The folder of the rewards, from arguments that cannot be parsed as a whole."""
+    for each, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        name, equals, value = each.partition("=")
+        if name == "--output" and (value or following):
+            return Path(value if equals else following)
+    return VERIFIER
+
+
 def _write(file: Path, document: Mapping[str, Any]) -> None:
-    file.write_text(json.dumps(document, indent=2))
+    file.write_text(json.dumps(document, indent=2, allow_nan=False))
 
 
 if __name__ == "__main__":

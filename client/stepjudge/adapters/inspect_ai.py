@@ -14,6 +14,7 @@ from anyio import to_thread
 
 from stepjudge.adapters.metric import MetricOptions, StepMetric
 from stepjudge.adapters.reading import SCORE_NAMES, Reading, explained
+from stepjudge.adapters.secret_options import refuse_secrets
 from stepjudge.errors import NotScored, NotScoredReason, UnreadableTrace
 from stepjudge.formats import read_document
 from stepjudge.trace import Trace
@@ -26,7 +27,8 @@ _OF_THE_JUDGE: frozenset[NotScoredReason] = frozenset({"judge_failed", "undeterm
 
 
 def step_scorer(*, max_connections: int = 10, **options: Unpack[MetricOptions]) -> Any:
-    """The scorer. `options` are those of StepMetric, except `api_key`: Inspect writes a scorer's options into its log.
+    """The scorer. `options` are those of StepMetric, without secrets (`api_key`, also within `settings`, or a `url` with a
+    password): Inspect writes a scorer's options into its log.
 
     max_connections: traces that are with the service at the same time, over all samples of the process.
     """
@@ -42,8 +44,7 @@ def registered() -> Any:
 
     @api.scorer(metrics=rates | counts, name="step_scorer")
     def step_scorer(max_connections: int = 10, **options: Unpack[MetricOptions]) -> Any:
-        if "api_key" in options:
-            raise ValueError("api_key: the log would keep it; set STEPJUDGE_CLIENT_KEY instead")
+        refuse_secrets(options, "the log")
         metric = StepMetric(**options)
 
         async def score(state: Any, target: Any) -> Any:

@@ -13,6 +13,7 @@ from anyio import to_thread
 
 from stepjudge.adapters.inspect_ai import EVENTS, cited, sample_trace
 from stepjudge.adapters.metric import MetricOptions, StepMetric
+from stepjudge.adapters.secret_options import refuse_secrets
 from stepjudge.errors import NotScored, NotScoredReason
 from stepjudge.trace import Trace
 
@@ -21,7 +22,8 @@ _FOR_GOOD: frozenset[NotScoredReason] = frozenset({"undetermined", "nothing_to_s
 
 
 def step_scanner(**options: Unpack[MetricOptions]) -> Any:
-    """The scanner. `options` are those of StepMetric, except `api_key`: Scout writes a scanner's options down."""
+    """The scanner. `options` are those of StepMetric without secrets (`api_key`, also within `settings`, or a `url` with
+    a password): Scout writes a scanner's options down."""
     return registered()(**options)
 
 
@@ -33,8 +35,7 @@ def registered() -> Any:
 
     @scout.scanner(messages="all", events=list(EVENTS), name="step_scanner", metrics=[scorers.mean(), scorers.stderr()])
     def step_scanner(**options: Unpack[MetricOptions]) -> Any:
-        if "api_key" in options:
-            raise ValueError("api_key: the scan's record would keep it; set STEPJUDGE_CLIENT_KEY instead")
+        refuse_secrets(options, "the scan's record")
         metric = StepMetric(**options)
 
         async def scan(transcript: Any) -> Any:

@@ -1,14 +1,15 @@
 """A step metric is a configured question to the judge: a host's trace goes in, and a reading comes out."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, TypedDict, Unpack, get_args
+from typing import Any, Unpack, cast
 
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
-from stepjudge.adapters.reading import SCORE_NAMES, Reading, ScoreName, reading
+from stepjudge.adapters.metric_options import MetricOptions, option_faults
+from stepjudge.adapters.reading import Reading, ScoreName, reading
 from stepjudge.adapters.shared_client import ashared, shared
 from stepjudge.client import AsyncJudgeClient, Document, ScoreOptions
 from stepjudge.contract import Scorecard
@@ -30,36 +31,6 @@ _UNIT = {
 }
 
 
-class MetricOptions(TypedDict, total=False):
-    """What may be said of a metric. Every adapter takes these keywords."""
-
-    rubric: str | Path | Rubric
-    """`name`, `name@version`, the path of a rubric file, or a Rubric. Default: `step`."""
-    judge: str | None
-    """Name of a judge of the service, or a model such as `openai/gpt-5.2` where it allows any; its default when null."""
-    score: ScoreName
-    """The headline. Default: `step_level`."""
-    url: str | None
-    """Of the service; `STEPJUDGE_URL` when null; without either an embedded service in this process."""
-    api_key: str | None
-    """Of the service; `STEPJUDGE_CLIENT_KEY` when null."""
-    steps: str | None
-    """Range of steps to score, such as `1-5`."""
-    group: Grouping
-    max_cost_usd: float | None
-    """What one trace may cost."""
-    max_undetermined: float
-    """Share, in 0..1, of the headline's units that may be undetermined for it still to be a score. Default: 1."""
-    trace_format: str | None
-    """Format of the traces; detected when null."""
-    timeout_s: float
-    """Seconds until an unanswered request counts as unreachable."""
-    data_dir: str | Path | None
-    """Folder of the embedded service's cache and ledger."""
-    settings: Mapping[str, Any] | None
-    """Further settings of the embedded service, such as `api_base`."""
-
-
 class StepMetric:
     """Asks a judge service for readings. See MetricOptions for what it is configured with.
 
@@ -67,6 +38,8 @@ class StepMetric:
     """
 
     def __init__(self, **options: Unpack[MetricOptions]) -> None:
+        for complaint in option_faults(options):
+            raise ValueError(complaint)
         self.headline: ScoreName = options.get("score", "step_level")
         self.group: Grouping = options.get("group", "none")
         self.rubric = _rubric(options.get("rubric", "step"))
@@ -79,13 +52,16 @@ class StepMetric:
         self._api_key = options.get("api_key")
         self._timeout_s = options.get("timeout_s", 3_600.0)
         self._settings = _settings(options)
-        for complaint in _faults(self, options):
-            raise ValueError(complaint)
+        if self._url and self._settings:
+            names = ", ".join(sorted(self._settings))
+            raise ValueError(f"{names}: only for the embedded service; the one at `url` has settings of its own")
 
     def score(self, document: Document | Path) -> Reading:
         """The reading of one trace. Raises NotScored where there is no headline score. Blocks; safe in any thread."""
         try:
-            return self._read(shared(*self._service()).score(_document(document), **self._options(document)))
+            return self._read(
+                shared(*self._service()).score(_document(document), self._timeout_s, **self._options(document))
+            )
         except (JudgeUnreachable, JudgeRefused, UnreadableTrace, ValidationError) as error:
             raise _not_scored(error) from error
 
@@ -93,16 +69,16 @@ class StepMetric:
         """The same for any event loop, asyncio or trio. A cancelled caller takes its request back."""
         try:
             client = await ashared(*self._service())
-            return self._read(await client.ascore(_document(document), **self._options(document)))
+            return self._read(await client.ascore(_document(document), self._timeout_s, **self._options(document)))
         except (JudgeUnreachable, JudgeRefused, UnreadableTrace, ValidationError) as error:
             raise _not_scored(error) from error
 
     def _service(self) -> tuple[tuple[object, ...], Callable[[], AsyncJudgeClient]]:
         url = self._url or (None if self._settings else os.environ.get("STEPJUDGE_URL"))
         if url:
-            key = self._api_key or os.environ.get("STEPJUDGE_CLIENT_KEY")
+            key = os.environ.get("STEPJUDGE_CLIENT_KEY") if self._api_key is None else self._api_key
             return (url, key, self._timeout_s), partial(AsyncJudgeClient, url, api_key=key, timeout_s=self._timeout_s)
-        settings = tuple(sorted((name, repr(value)) for name, value in self._settings.items()))
+        settings = tuple(sorted((name, _told_apart(value)) for name, value in self._settings.items()))
         return ("embedded", settings), partial(AsyncJudgeClient.embedded, **self._settings)
 
     def _options(self, document: Document | Path) -> ScoreOptions:
@@ -132,19 +108,14 @@ def _settings(options: MetricOptions) -> dict[str, Any]:
     return {**(options.get("settings") or {}), **({} if folder is None else {"data_dir": Path(folder)})}
 
 
-def _faults(metric: StepMetric, options: MetricOptions) -> Iterator[str]:
-    unknown = sorted(options.keys() - MetricOptions.__annotations__.keys())
-    if unknown:
-        yield f"no option {unknown[0]!r}: choose of {', '.join(MetricOptions.__annotations__)}"
-    if metric.headline not in SCORE_NAMES:
-        yield f"no score {metric.headline!r}: choose one of {', '.join(SCORE_NAMES)}"
-    if metric.group not in get_args(Grouping):
-        yield f"no grouping {metric.group!r}: choose one of {', '.join(get_args(Grouping))}"
-    if not 0 <= metric.max_undetermined <= 1:
-        yield f"max_undetermined is {metric.max_undetermined!r}: it is a share, from 0 to 1"
-    if options.get("url") and _settings(options):
-        names = ", ".join(sorted(_settings(options)))
-        yield f"{names}: only for the embedded service; the one at {options.get('url')} has settings of its own"
+def _told_apart(value: object) -> str:
+    """A setting's value as text. Two secrets look the same otherwise, and would share a client."""
+    if isinstance(value, SecretStr):
+        return repr(value.get_secret_value())
+    if isinstance(value, Mapping):
+        inner = cast("Mapping[object, object]", value)  # the check does not say of what
+        return repr({key: _told_apart(each) for key, each in inner.items()})
+    return repr(value)
 
 
 def _rubric(rubric: str | Path | Rubric) -> str | Rubric:

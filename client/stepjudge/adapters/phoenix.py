@@ -1,8 +1,8 @@
 # pyright: basic, reportMissingImports=false
 """Arize Phoenix evals: an evaluator for `evaluate`, `evaluate_dataframe` and their asynchronous twins.
 
-A trace that cannot be scored gets scores without a number, labelled `not_scored`. Only a service that cannot be reached
-raises, so that Phoenix tries again as often as it was told to and records the exception.
+A trace that cannot be scored gets scores without a number, labelled `not_scored`. Only a service that cannot be reached,
+or that says to come back later (429, 503), raises, so that Phoenix tries again as often as it was told to and records the exception.
 """
 
 from collections.abc import Iterator
@@ -15,11 +15,12 @@ from stepjudge.adapters.metric import MetricOptions, StepMetric
 from stepjudge.adapters.plain import plain
 from stepjudge.adapters.reading import SCORE_NAMES, Reading
 from stepjudge.client import Document
-from stepjudge.errors import NotScored
+from stepjudge.errors import JudgeRefused, NotScored
 from stepjudge.formats.reading.parsing import parse_embedded
 
 COUNTS = {"recoveries": "neutral", "undetermined": "minimize"}
 NOT_SCORED = "not_scored"
+_LATER = (429, 503)
 
 
 class StepInput(BaseModel):
@@ -102,8 +103,14 @@ def _scores(reading: Reading) -> Iterator[Score]:
         yield Score(name=name, score=reading.counts[name], metadata=about, kind=kind, direction=direction)
 
 
+def _for_now(error: NotScored) -> bool:
+    """Whether the service declined because it is busy or restarts: to ask again may help."""
+    refused = error.__cause__
+    return isinstance(refused, JudgeRefused) and refused.problem.status in _LATER
+
+
 def _without_numbers(error: NotScored) -> Iterator[Score]:
-    if error.reason == "unreachable":
+    if error.reason == "unreachable" or _for_now(error):
         raise error
     for name in (*SCORE_NAMES, *COUNTS):
         yield Score(

@@ -14,6 +14,7 @@ from pydantic_evals.otel import SpanTree
 
 from stepjudge.adapters.metric import MetricOptions, StepMetric
 from stepjudge.adapters.reading import Reading, ScoreName
+from stepjudge.adapters.secret_options import refuse_secrets
 from stepjudge.client import Document
 from stepjudge.errors import NotScored, UnreadableTrace
 from stepjudge.formats import read_document
@@ -32,7 +33,7 @@ class StepJudge(Evaluator[Any, Any, Any]):
 
     at_least: adds an assertion that the headline is at least so high, in 0..1.
     The other fields are the options of StepMetric. The service's key is read from `STEPJUDGE_CLIENT_KEY` only, since
-    evaluators are written into datasets and reports.
+    evaluators are written into datasets and reports; secrets in `settings` and passwords in `url` are refused.
 
     Scores are the four rates, where they have a denominator, and the numbers of recoveries and of undetermined answers.
     Reasons stand with the headline; the whole reading is the attribute `stepjudge.reading` of the evaluator's span.
@@ -52,6 +53,7 @@ class StepJudge(Evaluator[Any, Any, Any]):
     settings: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        refuse_secrets({"url": self.url, "settings": self.settings}, "the dataset")
         self._metric()  # a mistake in the options is told when the dataset is made
 
     async def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> EvaluatorOutput:
@@ -100,12 +102,33 @@ def _document(ctx: EvaluatorContext[Any, Any, Any], trace_format: str | None) ->
         return log
     if hasattr(log, "all_messages_json"):
         log, trace_format = json.loads(log.all_messages_json()), "pydantic-ai"
+    messages = _own_messages(log)
+    if messages is not None:
+        log, trace_format = messages, "pydantic-ai"
+    if not isinstance(log, dict | list):
+        if _LOG in ctx.attributes:
+            raise UnreadableTrace(f"the attribute `{_LOG}` is of type {type(log).__name__}: set it to messages or JSON")
+        return _spans(ctx)
     try:
-        return _only(log, trace_format) if isinstance(log, dict | list) else _spans(ctx)
-    except UnreadableTrace:
+        return _only(log, trace_format)
+    except UnreadableTrace as error:
         if _LOG in ctx.attributes or trace_format is not None:
             raise
+        first = error
+    try:
         return _spans(ctx)  # the output is an answer, not a log
+    except UnreadableTrace as error:
+        raise UnreadableTrace(f"{error}; as a log, the output is refused: {first}") from first
+
+
+def _own_messages(log: Any) -> Any:
+    """The JSON of Pydantic AI's own messages; None for anything else. Whoever holds such messages has imported it."""
+    messages = sys.modules.get("pydantic_ai.messages")
+    if messages is None or not isinstance(log, list | tuple) or not log:
+        return None
+    if not all(isinstance(each, messages.ModelRequest | messages.ModelResponse) for each in log):
+        return None
+    return messages.ModelMessagesTypeAdapter.dump_python(list(log), mode="json")
 
 
 def _only(log: Any, trace_format: str | None) -> Trace:

@@ -12,11 +12,12 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Unpack
 
-from anyio import to_thread
+from anyio import move_on_after, to_thread
 from anyio.from_thread import start_blocking_portal
 
 from stepjudge.client import AsyncJudgeClient, Document, ScoreOptions
 from stepjudge.contract import Scorecard
+from stepjudge.errors import JudgeUnreachable
 
 Key = tuple[object, ...]
 
@@ -30,18 +31,24 @@ class SharedClient:
             self._client = stack.enter_context(self._portal.wrap_async_context_manager(make()))
             self._stack = stack.pop_all()
 
-    def score(self, trace: Document, **options: Unpack[ScoreOptions]) -> Scorecard:
-        """For callers without an event loop, or that may block theirs."""
-        future = self._portal.start_task_soon(partial(self._client.score, trace, **options))
+    def score(self, trace: Document, timeout_s: float, /, **options: Unpack[ScoreOptions]) -> Scorecard:
+        """For callers without an event loop, or that may block theirs. Raises JudgeUnreachable after `timeout_s`."""
+        future = self._portal.start_task_soon(partial(self._within, timeout_s, trace, **options))
         try:
             return future.result()
         except BaseException:
             future.cancel()  # an interrupted caller no longer pays
             raise
 
-    async def ascore(self, trace: Document, **options: Unpack[ScoreOptions]) -> Scorecard:
+    async def ascore(self, trace: Document, timeout_s: float, /, **options: Unpack[ScoreOptions]) -> Scorecard:
         """For callers in any event loop."""
-        return await self._portal.call_async(partial(self._client.score, trace, **options))
+        return await self._portal.call_async(partial(self._within, timeout_s, trace, **options))
+
+    async def _within(self, timeout_s: float, trace: Document, /, **options: Unpack[ScoreOptions]) -> Scorecard:
+        """All of it counts: waiting for the first byte, an answer that trickles in, and an embedded service's work."""
+        with move_on_after(timeout_s):
+            return await self._client.score(trace, **options)
+        raise JudgeUnreachable(f"no scorecard within {timeout_s:g} seconds (timeout_s)")
 
     def close(self) -> None:
         self._stack.close()

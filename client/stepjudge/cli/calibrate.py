@@ -18,7 +18,19 @@ from stepjudge.calibration import (
 from stepjudge.contract import Scorecard
 from stepjudge.errors import StepjudgeError
 from stepjudge.label_file import read_labels
-from stepjudge.labelled_steps import LabelledStep, joined, labels_digest, people_class, sample, step_features
+from stepjudge.labelled_draw import beyond
+from stepjudge.labelled_steps import (
+    LabelledStep,
+    Met,
+    distinct,
+    drawn_class,
+    joined,
+    labels_digest,
+    met,
+    people_class,
+    sample,
+    step_features,
+)
 from stepjudge.rubric import Rubric
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -46,11 +58,12 @@ def fit(labels: Path, scorecards: tuple[Path, ...], reading: str, rubric: str | 
     from stepjudge.calibration_fit import fit as fitted
 
     which = cast("CalibratedReading", reading)  # one of the choices
-    cards, steps = _joined(labels, scorecards, rubric)
+    cards, steps, how = _joined(labels, scorecards, rubric)
     examples = [
-        Example(each.task, each.step.index, step_features(each), said, raw_reading(which, each.step))
-        for each in steps
-        if (said := people_class(each, which)) is not None
+        Example(each.task, each.step.index, step_features(each), said, raw_reading(which, each.step), fair is not None)
+        for each in distinct(steps)
+        for fair in [drawn_class(each, which)]
+        if (said := fair or people_class(each, which)) is not None
     ]
     first = cards[0]
     about = About(
@@ -63,6 +76,7 @@ def fit(labels: Path, scorecards: tuple[Path, ...], reading: str, rubric: str | 
     made = fitted(examples, which, about)
     output.write_text(json.dumps(made.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     _print_validation(made)
+    _print_met(how)
     click.echo(f"written: {output}")
 
 
@@ -97,15 +111,23 @@ def apply(calibration: Path, scorecards: tuple[Path, ...], outcome: str | None, 
 @click.option("--reading", type=click.Choice(["score", "passes", "bad"]), default="bad", show_default=True)
 @click.option("--target", type=click.Choice(["this run", "new tasks"]), default="this run", show_default=True)
 @click.option("--rubric", help="NAME@VERSION or FILE.yaml. [default: that of the scorecards]")
+@click.option("--traces-by-lot", is_flag=True, help="Traces were labelled whole, and drawn by lot from SCORECARDS.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 def correct(
-    labels: Path, scorecards: tuple[Path, ...], reading: str, target: str, rubric: str | None, as_json: bool
+    labels: Path,
+    scorecards: tuple[Path, ...],
+    reading: str,
+    target: str,
+    rubric: str | None,
+    traces_by_lot: bool,
+    as_json: bool,
 ) -> None:
     """The rate over SCORECARDS with the judge's errors taken out, by LABELS of steps drawn at random."""
     from stepjudge.correction import Target, corrected
 
-    _, steps = _joined(labels, scorecards, rubric)
-    made, whole, left_out = sample(steps, cast("CalibratedReading", reading))
+    _, steps, how = _joined(labels, scorecards, rubric)
+    made, whole, left_out = sample(steps, cast("CalibratedReading", reading), traces_by_lot=traces_by_lot)
+    larger = beyond([label.sampling for each in steps for label in each.drawn_labels], len(made))
     found = corrected(
         made,
         target=cast("Target", target),
@@ -113,21 +135,47 @@ def correct(
         drawing="whole traces" if whole else "steps",
     )
     if as_json:
-        click.echo(json.dumps({**found.model_dump(mode="json"), "left_out": left_out}, indent=2))
+        click.echo(
+            json.dumps(
+                {**found.model_dump(mode="json"), "left_out": left_out, "drawn_from": larger, **how._asdict()}, indent=2
+            )
+        )
         return
     click.echo(f"{reading}: {found}")
     for note in found.notes:
         click.echo(f"note: {note}")
     if left_out:
-        click.echo(f"left out: {left_out} labelled steps, not blind or of unknown sampling probability")
+        click.echo(
+            f"left out: {left_out} labelled steps, not blind, of unknown sampling probability, or not to be told"
+        )
+    if larger:
+        click.echo(
+            f"note: labels were drawn from {larger:,} steps, and the scorecards have {len(made):,} that differ: right if "
+            "all of these were among them"
+        )
+    _print_met(how)
 
 
 def _joined(
     labels: Path, files: Sequence[Path], rubric: str | None
-) -> tuple[list[Scorecard], tuple[LabelledStep, ...]]:
+) -> tuple[list[Scorecard], tuple[LabelledStep, ...], Met]:
     cards = [card for path in files for card in _cards(path)]
     given = _rubric(rubric or (f"{cards[0].rubric.name}@{cards[0].rubric.version}" if cards else "step"))
-    return cards, joined(given, cards, read_labels(labels))
+    told = tuple(read_labels(labels))
+    steps = joined(given, cards, told)
+    return cards, steps, met(given, steps, told)
+
+
+def _print_met(how: Met) -> None:
+    if how.other_wording:
+        click.echo(f"note: {how.other_wording} of these labels were given for another version of the rubric")
+    if how.unmet:
+        click.echo(
+            f"note: {how.unmet} labels met no step of the scorecards: they are of other steps, or of the same after other "
+            "steps; scorecards of an older version name no digests, so score again (verdicts are remembered)"
+        )
+    if how.other_rubric:
+        click.echo(f"note: {how.other_rubric} labels are for another rubric, and left aside")
 
 
 def _rubric(reference: str) -> Rubric:
@@ -182,6 +230,11 @@ def _first(error: Exception) -> str:
 def _print_validation(made: Calibration) -> None:
     found = made.validation
     click.echo(f"{made.steps} labelled steps of {made.tasks} tasks, each task predicted without its own labels:")
+    if found.measured is not None and found.measured < made.steps:
+        click.echo(
+            f"  measured on the {found.measured} labelled blind and drawn with known probability; the other "
+            f"{made.steps - found.measured} were only learned from"
+        )
     rows = {
         "verdicts, as they are": found.raw,
         "calibrated": found.calibrated,

@@ -22,6 +22,7 @@ MAX_COST_USD = 1.0
 @click.argument("suite", type=click.Path(path_type=Path))
 @click.argument("more", nargs=-1, metavar="[MORE_TRIALS]...")
 @click.option("--trials", multiple=True, metavar="PATH", help="Trials that exist. May be given again.")
+@click.option("--allow-outside", is_flag=True, help="Let trials name files outside of their own folder.")
 @click.option("--target", metavar="FILE|MODULE:FUNCTION", help="What is to attempt the tasks.")
 @click.option("--passes", type=click.IntRange(1, 1000), default=1, show_default=True, help="Attempts at each task.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Limit of an attempt.")
@@ -75,7 +76,7 @@ async def _evaluate(path: Path, sources: tuple[str, ...], as_json: bool, options
 
     suite = read_suite(path)
     async with AsyncExitStack() as stack:
-        what: Passes | Stored = Stored(sources, options["trace_format"])
+        what: Passes | Stored = Stored(sources, options["trace_format"], options["allow_outside"])
         if options["target"]:
             target = await stack.enter_async_context(opened_target(options["target"]))
             what = Passes(target, options["passes"], options["timeout"])

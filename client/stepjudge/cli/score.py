@@ -49,6 +49,17 @@ MAX_COST_USD = 1.0
     type=click.Path(path_type=Path, dir_okay=False),
     help="Score in bulk: append a line of JSON for each trace to this file; what stands there is not scored again.",
 )
+@click.option(
+    "--batch",
+    is_flag=True,
+    help="Ask in the provider's batches, at half the price: sends what is open and collects what has been answered. "
+    "Exits with 75 while answers are missing; the same command again goes on.",
+)
+@click.option(
+    "--ray",
+    is_flag=True,
+    help="Score on the Ray cluster that RAY_ADDRESS names, --jobs traces at once on each worker. Needs stepjudge[ray].",
+)
 @click.option("--jobs", type=click.IntRange(min=1), default=8, show_default=True, help="Traces at once, with --output.")
 @asks_service
 def score(
@@ -67,6 +78,8 @@ def score(
     dry_run: bool,
     as_json: bool,
     output: Path | None,
+    batch: bool,
+    ray: bool,
     jobs: int,
     client: Callable[..., JudgeClient],
     embedded: bool,
@@ -79,6 +92,12 @@ def score(
     options: ScoreOptions = {"rubric": rubric_of(rubric), "steps": steps, "group": group, "fresh": fresh}
     if judge is not None:
         options["judge"] = judge
+    if batch:
+        if fresh or output is None:
+            raise click.UsageError("--batch: needs --output FILE, and goes without --fresh")
+        options["batch"] = True
+    if ray and (batch or output is None):
+        raise click.UsageError("--ray: needs --output FILE, and goes without --batch")
     if dry_run:
         with client(**settings) as service:
             estimates = [service.estimate(trace, **options) for trace in traces_of(traces, trace_format)]
@@ -89,6 +108,20 @@ def score(
 
         asked = client(**settings).asynchronous
         files = [file for path in traces for file in _files(path)]
+        if ray:
+            from stepjudge.cli.ray_bulk import score_on_ray
+
+            score_on_ray(
+                asked,
+                files,
+                output,
+                options,
+                trace_format=trace_format,
+                jobs=jobs,
+                max_cost_usd=max_cost,
+                embedded=embedded,
+            )
+            return
         score_in_bulk(asked, files, output, options, trace_format=trace_format, jobs=jobs, max_cost_usd=max_cost)
         return
     cards: list[Scorecard] = []

@@ -1,0 +1,1 @@
+"""Attacks on the judge, and what becomes of them."""
