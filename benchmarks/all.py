@@ -2,7 +2,7 @@
 
     python benchmarks/all.py OUTPUT.md [--full]
 
-`--full` runs them at the sizes that docs/performance.md speaks of, which takes about an hour on a quiet machine.
+`--full` runs them at the sizes that docs/performance.md speaks of.
 """
 
 import argparse
