@@ -1,4 +1,4 @@
-# pyright: basic
+# pyright: basic, reportMissingImports=false
 """What juries and cascades of judges are good for: twenty recorded judges of AgentProcessBench, replayed.
 
     python benchmarks/jury_cascade.py [--data …] [--dataset hotpotqa] [--price MODEL=USD …] [--plot jury.png]

@@ -67,7 +67,8 @@ PATHS = [
 SPOILABLE = [
     (method, path)
     for method, path in PATHS
-    if method == "POST" or path in ("/v1/verdicts", "/v1/labels", "/v1/labels/export", "/v1/queue", "/v1/agreement")
+    if (method == "POST" and path not in ("/v1/batches", "/v1/batches/collect"))  # these take nothing
+    or path in ("/v1/verdicts", "/v1/labels", "/v1/labels/export", "/v1/queue", "/v1/agreement")
 ]
 """Operations that a request can be malformed for: they take a body or a query."""
 

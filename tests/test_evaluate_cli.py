@@ -27,7 +27,7 @@ def evaluate(tmp_path: Path) -> Evaluate:
 
 def test_the_example_is_evaluated_offline(evaluate: Evaluate, tmp_path: Path) -> None:
     example = ROOT / "examples" / "suite"
-    printed = evaluate(example, "--trials", example, "-o", "run")
+    printed = evaluate(example, "--trials", example, "--allow-outside", "-o", "run")
 
     for text in ("success rate", "consistency", "tool-call precision", "argument accuracy", "cost per success"):
         assert text in printed

@@ -3,7 +3,7 @@
 Workers read the files themselves, at the same path on every machine; the verdicts meet in a ledger and a cache that they
 share. Only this process writes the output, so what is not in it after a kill is scored again, for nothing.
 """
-# pyright: basic
+# pyright: basic, reportMissingImports=false
 
 import json
 import os

@@ -124,9 +124,8 @@ def test_older_traces_are_a_page_further(browser: Browsing, many: str) -> None:
         assert len(lines) == count
         seen += lines
         if count == 50:
-            opened.press("ArrowRight")
-            opened.page.wait_for_url("**cursor=**" if len(seen) == 50 else "**")
-            opened.page.wait_for_load_state()
+            with opened.page.expect_navigation():
+                opened.press("ArrowRight")
     assert len(set(seen)) == 121
 
 

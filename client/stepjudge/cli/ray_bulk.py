@@ -1,5 +1,5 @@
 """`stepjudge score --output FILE --ray`: bulk scoring by the workers of a Ray cluster."""
-# pyright: basic
+# pyright: basic, reportMissingImports=false
 
 import os
 import sys
